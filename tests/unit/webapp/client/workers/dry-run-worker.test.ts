@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { runDryRun } from "../../../../../webapp/static/src/client/workers/dry-run-worker";
 import type {
@@ -71,8 +72,17 @@ test("who leaves a backend out does not wait for it", async () => {
 test("a worker that breaks says why", async () => {
   const answered = runDryRun(ASKED, 1000, new AbortController().signal, spawn);
   worker.onerror({ message: "" });
+  vi.advanceTimersByTime(500);
   expect(await answered).toEqual({
     type: "failed",
     problem: "The worker could not be started; reload the page.",
   });
+});
+
+test("a worker that fails because the page is left has not failed", async () => {
+  const answered = runDryRun(ASKED, 1000, new AbortController().signal, spawn);
+  worker.onmessage({ data: { type: "failed", problem: "A module cannot be loaded." } });
+  dispatchEvent(new Event("pagehide"));
+  expect(await answered).toBe("left");
+  expect(vi.getTimerCount()).toBe(0);
 });

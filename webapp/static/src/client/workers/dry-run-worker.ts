@@ -11,12 +11,15 @@ function dryRunWorker(): Worker {
   });
 }
 
+/** A page that is being left cannot load its worker's files any more, and hears only a moment later that it ends. */
+const PAGE_ENDS_MS = 500;
+
 /** Why a worker was ended before it answered. */
 export type DryRunEnd = "late" | "left";
 
 /**
- * Asks a new worker. After the given milliseconds, or when `leave` is aborted, the worker is ended: a backend that
- * hangs can be ended in no other way.
+ * Asks a new worker. After the given milliseconds, when `leave` is aborted or when the page is left, the worker is
+ * ended: a backend that hangs can be ended in no other way.
  */
 export function runDryRun(
   message: ToDryRunWorker,
@@ -26,18 +29,26 @@ export function runDryRun(
 ): Promise<FromDryRunWorker | DryRunEnd> {
   return new Promise((resolve) => {
     const worker = spawn();
+    let failure: ReturnType<typeof setTimeout> | undefined;
     const end = (answer: FromDryRunWorker | DryRunEnd): void => {
       clearTimeout(timer);
+      clearTimeout(failure);
       leave.removeEventListener("abort", left);
+      removeEventListener("pagehide", left);
       worker.terminate();
       resolve(answer);
     };
     const left = (): void => end("left");
     const timer = setTimeout(() => end("late"), milliseconds);
     leave.addEventListener("abort", left);
-    worker.onmessage = ({ data }: MessageEvent<FromDryRunWorker>) => end(data);
+    addEventListener("pagehide", left);
+    const answered = (answer: FromDryRunWorker): void => {
+      if (answer.type === "failed") failure = setTimeout(() => end(answer), PAGE_ENDS_MS);
+      else end(answer);
+    };
+    worker.onmessage = ({ data }: MessageEvent<FromDryRunWorker>) => answered(data);
     worker.onerror = ({ message: reason }) => {
-      end({ type: "failed", problem: reason || say.workers.notStarted });
+      answered({ type: "failed", problem: reason || say.workers.notStarted });
     };
     worker.postMessage(message);
   });
