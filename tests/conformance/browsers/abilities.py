@@ -22,18 +22,11 @@ ABILITIES = {
 # A module of WebAssembly with one SIMD instruction, by https://github.com/WebAssembly/simd (i32x4.splat).
 _SIMD = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 8, 1, 6, 0, 65, 0, 253, 17, 11]
 
-_IN_A_WORKER = """
-const webgl = () => new OffscreenCanvas(1, 1).getContext("webgl2") !== null;
-const webgpu = async () => (await navigator.gpu.requestAdapter()) !== null;
-const holds = async (ask) => { try { return await ask(); } catch { return false; } };
-Promise.all([holds(webgl), holds(webgpu)]).then(([webgl, webgpu]) => postMessage({ webgl, webgpu }));
-"""
-
-_PROBE = """async ([simd, source]) => {
+_PROBE = """async (simd) => {
   const holds = async (ask) => { try { return Boolean(await ask()); } catch { return false; } };
   const curve = (name, uses) => crypto.subtle.generateKey({ name }, false, uses);
   const inWorker = await new Promise((resolve, reject) => {
-    const worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+    const worker = new Worker("probe.js");
     worker.onmessage = ({ data }) => { resolve(data); worker.terminate(); };
     worker.onerror = ({ message }) => reject(new Error(message));
   });
@@ -63,7 +56,7 @@ def abilities(browser: Browser) -> tuple[str, dict[str, bool]]:
         tab = browser.open(f"{origin}/page/index.html")
         try:
             agent = tab.evaluate("() => navigator.userAgent")
-            found = tab.evaluate(_PROBE, [_SIMD, _IN_A_WORKER])
+            found = tab.evaluate(_PROBE, _SIMD)
         finally:
             tab.close()
     return str(agent), {name: found[name] for name in ABILITIES}

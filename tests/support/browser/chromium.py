@@ -106,6 +106,10 @@ class Tab:
         """Reloads the page; the browser keeps the site's storage."""
         self._chromium.wait(self._page.reload(), PATIENCE)
 
+    def go(self, address: str) -> None:
+        """Opens another address in the tab."""
+        self._chromium.wait(self._page.goto(address), PATIENCE)
+
     def back(self) -> None:
         """Returns to the page that was left."""
         self._chromium.wait(self._page.go_back(), PATIENCE)

@@ -49,6 +49,10 @@ class FirefoxTab:
         self._firefox.ask("WebDriver:CloseWindow", {})
         self._firefox.ask("WebDriver:SwitchToWindow", {"handle": own, "focus": True})
 
+    def go(self, address: str) -> None:
+        """Opens another address in the tab."""
+        self._firefox.ask("WebDriver:Navigate", {"url": address})
+
     def back(self) -> None:
         """Returns to the page that was left."""
         self._firefox.ask("WebDriver:Back", {})

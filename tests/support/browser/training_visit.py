@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urljoin
 
 from tests.support.browser.firefox import FirefoxTab
 from tests.support.browser.webkit import WebKitTab
@@ -29,7 +30,6 @@ LOOK = """() => ({
 # Whether something is drawn into the chart.
 DRAWN = """() => [...document.querySelectorAll('[data-curve-mine] canvas')].some((canvas) =>
   canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some((value) => value > 0))"""
-LEAVE = "() => location.assign('/')"
 PLACE = "() => [location.pathname, document.readyState]"
 
 
@@ -71,7 +71,7 @@ def visit(browser: Browser, address: str) -> Iterator[str]:
         until(tab, examples=trained + 1, hidden=False)
         yield "hides"
     # The page is left while it trains.
-    tab.evaluate(LEAVE)
+    tab.go(urljoin(address, "/"))
     _wait(tab, PLACE, ["/", "complete"])
     tab.back()
     _wait(tab, PLACE, place)

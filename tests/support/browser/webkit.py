@@ -44,6 +44,10 @@ class WebKitTab:
         yield
         self._webkit.ask("POST", "/window/rect", size)
 
+    def go(self, address: str) -> None:
+        """Opens another address in the tab."""
+        self._webkit.ask("POST", "/url", {"url": address})
+
     def back(self) -> None:
         """Returns to the page that was left."""
         self._webkit.ask("POST", "/back", {})
