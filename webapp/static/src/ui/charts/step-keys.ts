@@ -38,6 +38,9 @@ export function stepKeys({ label, reach, zoom, reset }: StepKeys): uPlot.Plugin 
     Escape: reset,
   };
 
+  /** The point that a key led to while the cursor is still on its way. */
+  let ahead: number | null = null;
+
   function bind(plot: uPlot): void {
     const { over } = plot;
     over.tabIndex = 0;
@@ -52,9 +55,8 @@ export function stepKeys({ label, reach, zoom, reset }: StepKeys): uPlot.Plugin 
     over.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.altKey || event.metaKey) return;
       const act = acts[event.key];
-      const index =
-        plot.cursor.idx ?? nearestIndex([...plot.data[0]], Number(over.getAttribute("aria-valuenow")));
-      const place = plot.data[0][index] ?? 0;
+      const place = ahead ?? placeOf(plot);
+      const index = nearestIndex([...plot.data[0]], place);
       const moved = indexAfter(event.key, index, plot.data[0].length);
       if (moved !== null) show(plot, plot.data[0][moved] ?? 0);
       else if (act) act(place);
@@ -65,8 +67,12 @@ export function stepKeys({ label, reach, zoom, reset }: StepKeys): uPlot.Plugin 
 
   function show(plot: uPlot, place: number): void {
     reach(place);
-    // The chart draws another part after this event.
-    setTimeout(() => plot.setCursor({ left: plot.valToPos(place, "x"), top: 0 }));
+    ahead = place;
+    // The chart draws another part after this event; a quick hand's next key may come before.
+    setTimeout(() => {
+      plot.setCursor({ left: plot.valToPos(place, "x"), top: 0 });
+      if (ahead === place) ahead = null;
+    });
   }
 
   /** Says the values of a point where screen readers find them. */
@@ -89,6 +95,13 @@ export function stepKeys({ label, reach, zoom, reset }: StepKeys): uPlot.Plugin 
     if (typeof idx === "number") tell(plot, idx);
   }
   return { hooks: { ready: bind, setCursor: follow, setData: (plot) => tell(plot, lastShown(plot)) } };
+}
+
+/** Returns the place of the cursor, or of what was told last where there is none. */
+function placeOf(plot: uPlot): number {
+  const { idx } = plot.cursor;
+  const at = typeof idx === "number" ? plot.data[0][idx] : undefined;
+  return at ?? Number(plot.over.getAttribute("aria-valuenow"));
 }
 
 function lastShown(plot: uPlot): number {
