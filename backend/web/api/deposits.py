@@ -15,7 +15,7 @@ from backend.web.requests.body import gather
 
 
 async def deposit(request: Request) -> Response:
-    """`PUT /api/tasks/{name}/weights/{sha256}`: little-endian float32, if the task asks for these now."""
+    """Weights are uploaded, as little-endian float32, if the task asks for these now."""
     await require(request, "join", request.path_params["name"])
     deposits: WeightsDeposits = request.app.state.tasks.task(request.path_params["name"]).deposits()
     address = request.path_params["sha256"]

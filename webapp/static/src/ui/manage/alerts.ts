@@ -6,6 +6,17 @@ import { setChildren } from "../lib/dom";
 import type { Alert } from "./frames";
 import { alertWords } from "./tables";
 
+/**
+ * Parts `alerts`, the newest first, into those to show and those to fold away: ended ones that the owner has seen,
+ * or whose trouble came again since.
+ */
+export function partAlerts(alerts: readonly Alert[]): { open: Alert[]; earlier: Alert[] } {
+  const newest = new Map([...alerts].reverse().map((one) => [one.trouble, one.id]));
+  const isOpen = (one: Alert) =>
+    one.cleared === null || (one.acknowledged === null && newest.get(one.trouble) === one.id);
+  return { open: alerts.filter(isOpen), earlier: alerts.filter((one) => !isOpen(one)) };
+}
+
 /** Shows `texts`, then `alerts`; items that stay keep their place and focus. `acknowledge`: null for no button. */
 export function fillAlerts(
   list: HTMLElement,

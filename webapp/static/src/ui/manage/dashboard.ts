@@ -7,7 +7,7 @@ import { enableButtons, requireElement, setText } from "../lib/dom";
 import { type Pager, tablePager } from "../lib/pager";
 import { toast } from "../lib/toast";
 import { bindFiles } from "../task/version-files";
-import { fillAlerts } from "./alerts";
+import { fillAlerts, partAlerts } from "./alerts";
 import { bindComparison } from "./comparison";
 import { bindContinuation } from "./continuation";
 import { watch } from "./dashboard-socket";
@@ -130,11 +130,9 @@ class Dashboard {
     });
   }
 
-  /** Shows alerts: active and unacknowledged ones are visible, the others are folded away. */
   #showAlerts(now: DashboardNow): void {
     const page = this.#page;
-    const open = now.alerts.filter((one) => one.cleared === null || one.acknowledged === null);
-    const earlier = now.alerts.filter((one) => !open.includes(one));
+    const { open, earlier } = partAlerts(now.alerts);
     const acknowledge = ({ id }: Alert) =>
       void showRefusal(this.#problem, async () => {
         await requestJson("POST", `/api/tasks/${this.#task}/alerts/${id}`, { act: "acknowledge" });
