@@ -41,6 +41,7 @@ class Playground {
   /** Takes this device's update: from now on the version before it and the one after it answer. */
   readonly made = (made: Made): void => {
     this.#made = made;
+    setText(requireElement(this.section, "asked"), say.trial.both);
     void this.#answer();
   };
 

@@ -3,7 +3,7 @@
 import type { Made } from "../../client/workers/training-worker";
 import type { PlaygroundVersion } from "../../core/messages/playground";
 import { say } from "../../i18n";
-import { requireElement, setText } from "../lib/dom";
+import { requireElement } from "../lib/dom";
 
 /** A version and its name beside another; a single one needs no name. */
 export interface NamedVersion extends PlaygroundVersion {
@@ -17,7 +17,6 @@ export function versionsOf(widget: HTMLElement, made: Made | null): readonly Nam
     // The hash at the end of an address such as `/blobs/<hash>`.
     return [{ title: null, weights: value.split("/").pop() ?? "", update: null }];
   }
-  setText(requireElement(widget, "asked"), say.trial.both);
   return [
     { title: say.trial.before, weights: made.weights, update: null },
     { title: say.trial.after, weights: made.weights, update: made.update },
