@@ -135,7 +135,7 @@ def _add_unit_flags(parser: argparse.ArgumentParser) -> None:
         "--trace",
         type=Path,
         metavar="FILE",
-        help="draw the clients' lives from this CSV file, one number of seconds a line",
+        help="draw the clients' lives from this file: CSV, one number of seconds a line, or a JSON list",
     )
     units.add_argument(
         "--record", type=Path, metavar="FILE", help="write a record for minga cost --record FILE"

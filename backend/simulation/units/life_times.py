@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
+import json
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from backend.errors import SettingsError
 
@@ -28,19 +29,24 @@ def recorded_lives(seconds: Sequence[float]) -> DrawLife:
 
 
 def read_trace(path: Path) -> list[float]:
-    """Reads recorded lives: one number of seconds a line, below a header `seconds` or without one.
+    """Reads recorded lives in seconds, from a list in a `.json` file or from the lines of a CSV file.
 
-    Raises SettingsError, which names the line.
+    The lines may be below a header `seconds`. Raises SettingsError, which names the line or the item.
     """
     try:
-        rows = list(csv.reader(path.read_text("utf-8").splitlines()))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        text = path.read_text("utf-8")
+        lives = _of_json(path, text) if path.suffix.lower() == ".json" else _of_lines(path, text)
+    except (OSError, UnicodeDecodeError, csv.Error, json.JSONDecodeError, RecursionError) as error:
         raise SettingsError(f"The trace {path} cannot be read: {error}.") from error
-    first = 1 if rows and [cell.strip() for cell in rows[0]] == [HEADER] else 0
-    lives = [_life(path, number, row) for number, row in enumerate(rows[first:], first + 1)]
     if not lives:
         raise SettingsError(f"The trace {path} has no life times; write one number of seconds a line.")
     return lives
+
+
+def _of_lines(path: Path, text: str) -> list[float]:
+    rows = list(csv.reader(text.splitlines()))
+    first = 1 if rows and [cell.strip() for cell in rows[0]] == [HEADER] else 0
+    return [_life(path, number, row) for number, row in enumerate(rows[first:], first + 1)]
 
 
 def _life(path: Path, number: int, row: list[str]) -> float:
@@ -56,3 +62,17 @@ def _life(path: Path, number: int, row: list[str]) -> float:
         f"{path}, line {number} is {what}; write the seconds of one life, a number above 0, or delete the "
         "line."
     )
+
+
+def _of_json(path: Path, text: str) -> list[float]:
+    # The digits of a number are no limit: too many are infinity.
+    items: Any = json.loads(text, parse_int=float)
+    if not isinstance(items, list):
+        raise SettingsError(f"The trace {path} is no list; write the seconds of all lives as [1800, 640.5].")
+    for number, item in enumerate(items, 1):
+        if not isinstance(item, float) or not 0.0 < item < math.inf:
+            raise SettingsError(
+                f"{path}, item {number} is {json.dumps(item)[:40]}; write the seconds of one life, a number "
+                "above 0, or delete the item."
+            )
+    return items

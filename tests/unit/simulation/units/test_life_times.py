@@ -40,6 +40,37 @@ def test_what_is_no_life_is_refused_with_its_line(tmp_path: Path, text: str, sen
         read_trace(trace)
 
 
+def test_a_trace_in_json_is_a_list_of_numbers(tmp_path: Path) -> None:
+    trace = tmp_path / "lives.json"
+    trace.write_text("[10, 20.5]")
+    assert read_trace(trace) == [10.0, 20.5]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("[10, -3]", "item 2 is -3.0; write the seconds of one life, a number above 0"),
+        ("[0]", "item 1 is 0"),
+        ("[NaN]", "item 1 is NaN"),
+        ("[Infinity]", "item 1 is Infinity"),
+        ("[true]", "item 1 is true"),
+        ('["10"]', 'item 1 is "10"'),
+        ("[null]", "or delete the item"),
+        ("[[10]]", "item 1 is [10.0]"),
+        (f"[1{'0' * 5000}]", "item 1 is Infinity"),
+        ("[]", "has no life times"),
+        ('{"seconds": [10]}', "is no list; write the seconds of all lives as [1800, 640.5]"),
+        ("[10", "cannot be read"),
+        ("[" * 100_000, "cannot be read"),
+    ],
+)
+def test_what_is_no_life_in_json_is_refused_with_its_place(tmp_path: Path, text: str, sentence: str) -> None:
+    trace = tmp_path / "lives.json"
+    trace.write_text(text)
+    with pytest.raises(SettingsError, match=re.escape(sentence)):
+        read_trace(trace)
+
+
 def test_a_trace_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="cannot be read"):
         read_trace(tmp_path / "none.csv")
