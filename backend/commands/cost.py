@@ -133,7 +133,12 @@ def _as_json(record: TrainingRecord, cost: Cost, prices: Prices) -> dict[str, An
         "traffic_dollars": cost.traffic,
         "energy": asdict(cost.energy),
         "prices": [
-            {"name": instance.name, "date": instance.date, "source": instance.source}
+            {
+                "name": instance.name,
+                "date": instance.date,
+                "looked_up": instance.looked_up,
+                "source": instance.source,
+            }
             for instance in prices.instances
         ],
     }

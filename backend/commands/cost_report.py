@@ -27,7 +27,7 @@ def print_cost(record: TrainingRecord, cost: Cost, prices: Prices, console: Cons
     console.print(Padding(_fleets(cost), (0, 2, 1, 2)))
     console.print("  [bold cyan]Besides[/bold cyan]")
     console.print(Padding(_besides(cost), (0, 2, 1, 2)))
-    dates = ", ".join(f"{row.name}: {row.date}" for row in prices.instances)
+    dates = "; ".join(f"{row.name}: {row.day}" for row in prices.instances)
     console.print(Padding(f"[dim]Prices of {escape(dates)}; set your own with --prices.[/dim]", (0, 2, 1, 2)))
 
 

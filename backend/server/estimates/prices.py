@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,10 +19,20 @@ Date = Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\d\Z")]
 
 
 class Dated(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The date and the source of a price."""
+    """The date and the source of a price; not `looked_up`: nobody read it there on that day."""
 
     date: Date
     source: Line
+    looked_up: bool = True
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for a day that is in no calendar; msgspec tells where it stands."""
+        date.fromisoformat(self.date)
+
+    @property
+    def day(self) -> str:
+        """Returns the date, and whether the price was not looked up then."""
+        return self.date if self.looked_up else f"{self.date}, not looked up"
 
 
 class Instance(Dated, frozen=True, kw_only=True):
@@ -64,5 +75,6 @@ def read_prices(path: Path = DEFAULT_PRICES) -> Prices:
         raise SettingsError(f"The prices in {path} cannot be read ({error}).") from error
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise SettingsError(
-            f"{path} is no table of prices: {error}. See docs/how-to/say-what-a-training-cost.md."
+            f"{path} is no table of prices: {error}. Each price needs its `source` and the `date`, like "
+            "2026-11-22, on which you looked it up there; see docs/how-to/say-what-a-training-cost.md."
         ) from error

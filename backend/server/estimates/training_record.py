@@ -12,15 +12,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
 from backend.errors import SettingsError
 from backend.formats.manifest import Manifest
 from backend.server.estimates.traffic import BYTES_PER_VALUE, traffic
 
 Json = Mapping[str, Any]
+# Checked where a record is read from a file.
+Amount = Annotated[float, Meta(ge=0.0)]
+Number = Annotated[int, Meta(ge=0)]
 _ITEM_BYTES = 4
 
 
@@ -34,10 +38,10 @@ class ClientWork:
     client: str
     kind: str
     backend: str
-    examples: int
-    results: int
-    busy: float
-    there: float
+    examples: Number
+    results: Number
+    busy: Amount
+    there: Amount
 
 
 @dataclass(frozen=True)
@@ -46,12 +50,12 @@ class TrainingRecord:
 
     task: str
     scheme: str
-    passes: int
-    seconds: float
+    passes: Number
+    seconds: Amount
     work: tuple[ClientWork, ...]
-    down: int
-    up: int
-    flops: float
+    down: Number
+    up: Number
+    flops: Amount
 
     @property
     def busy(self) -> float:

@@ -12,7 +12,14 @@ from backend.errors import SettingsError
 from backend.formats.manifest import Manifest
 from backend.server.estimates.prices import DEFAULT_PRICES, read_prices
 from backend.server.estimates.recorded_cost import cost_of
-from backend.server.estimates.training_record import TrainingRecord, of_rounds, of_units, read_results
+from backend.server.estimates.training_record import (
+    TrainingRecord,
+    of_rounds,
+    of_units,
+    read_record,
+    read_results,
+    write_record,
+)
 from tests.support.tasks import tiny_task
 
 UNITS = {"name": "tiny", "scheme": "volunteer"}
@@ -130,11 +137,20 @@ def test_every_price_of_ours_has_a_date_and_a_source_and_preemptible_ones_are_lo
     assert all(0 < one.preemptible < one.standard for one in prices.instances)
 
 
+def test_prices_that_nobody_looked_up_say_so() -> None:
+    first, *_, last = read_prices(DEFAULT_PRICES).instances
+    assert first.day == "2026-11-22"
+    assert last.day == "2018-07-06, not looked up"
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         (("standard = 0.34 ", "standard = -1 "), "instances"),
         (('date = "2026-11-22"', 'date = "today"'), "date"),
+        (('date = "2026-11-22"', 'date = "2026-13-22"'), "month must be in 1..12.*on which you looked it up"),
+        (('date = "2026-11-22"\n', ""), "missing required field `date`.*on which you looked it up"),
+        (("looked_up = false", 'looked_up = "no"'), "looked_up"),
         (("[energy]", "[power]"), "power"),
         (("[energy]", "[energy"), "no table of prices"),
     ],
@@ -147,3 +163,18 @@ def test_a_table_with_something_wrong_is_refused_in_a_sentence(
     (tmp_path / "prices.toml").write_text(text.replace(*change), "utf-8")
     with pytest.raises(SettingsError, match=words):
         read_prices(tmp_path / "prices.toml")
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [('"busy": 20.0', '"busy": -20.0'), ('"seconds": 100.0', '"seconds": "long"'), ('"down": ', '"down": -')],
+)
+def test_a_record_with_less_than_nothing_is_refused(tmp_path: Path, value: str, words: str) -> None:
+    record = units([person("a", 2, 20)], [result("a", 10.0, 10.0), result("a", 60.0, 10.0)])
+    path = tmp_path / "record.json"
+    write_record(path, record)
+    assert read_record(path) == record
+    assert value in path.read_text()
+    path.write_text(path.read_text().replace(value, words))
+    with pytest.raises(SettingsError, match=f"is no record of a training.*{value.split(chr(34))[1]}"):
+        read_record(path)
