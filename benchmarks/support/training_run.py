@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,23 +90,37 @@ def serving(
 
 @contextmanager
 def joining(
-    url: str, folder: Path, seed: int, number: int, flags: Sequence[str] = ()
+    url: str,
+    folder: Path,
+    seed: int,
+    number: int,
+    flags: Sequence[str] = (),
+    output: int | IO[str] = subprocess.DEVNULL,
+    module: str = "backend",
 ) -> Iterator[subprocess.Popen[str]]:
-    """Starts a peer with its own home; its token makes its shards and seeds reproducible."""
+    """Starts a peer with its own home; its token makes its shards and seeds reproducible.
+
+    Its reports go to `output`. The Python `module` runs the command of Minga.
+    """
     home = folder / f"peer-{number}"
     token = home / ".local" / "state" / "minga" / "token"
     token.parent.mkdir(parents=True)
     token.write_text(f"benchmark-of-federated-{seed}-{number}\n", "ascii")
     arguments = ["peer", "join", url, "--device", "cpu", "--json", "--cache-dir", str(home / "cache"), *flags]
-    with _process(arguments, folder, home.name, {"HOME": str(home)}, subprocess.DEVNULL) as process:
+    with _process(arguments, folder, home.name, {"HOME": str(home)}, output, module) as process:
         yield process
 
 
 @contextmanager
 def _process(
-    arguments: list[str], folder: Path, name: str, environment: Mapping[str, str], output: int
+    arguments: list[str],
+    folder: Path,
+    name: str,
+    environment: Mapping[str, str],
+    output: int | IO[str],
+    module: str = "backend",
 ) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-m", "backend", *arguments]
+    command = [sys.executable, "-m", module, *arguments]
     with (folder / f"{name}.log").open("w") as log:
         process = subprocess.Popen(
             command,

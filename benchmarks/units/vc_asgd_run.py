@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -13,15 +11,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from benchmarks.support.server_process import seconds
+from benchmarks.support.task_owner import TaskOwner
+from benchmarks.support.throttle import throttled
 from benchmarks.support.training_run import POLL_SECONDS, joining, serving
 from tests.support.environment.databases import serving_postgres, serving_redis
-from tests.support.web.visitors import Visitor
 
 Store = Literal["memory", "redis", "postgresql"]
-# The period of a slowed volunteer's running and resting together, seconds.
-PERIOD = 0.2
 TASK = "resnet"
-MAX_RESULTS = 1000
 
 
 @dataclass(frozen=True)
@@ -116,21 +112,22 @@ def train(
             f"{TASK}.{one}" for one in (*overrides, *(f"coordination.{one}" for one in alpha))
         ]
         report = stack.enter_context(serving(tasks, overrides_of_task, folder, settings))
-        owner = _owner(report)
-        _send_order(owner, "pause")
+        owner = TaskOwner(report, TASK)
+        owner.send_order("pause")
         flags = ["--at-once", str(experiment.slots)]
         peers = [
             stack.enter_context(joining(report["url"], folder, seed, number, flags))
             for number in range(experiment.clients)
         ]
-        _wait_until(Meter(peers), lambda: _ready_count(owner) == experiment.clients)
+        _wait_until(Meter(peers), lambda: owner.ready_count() == experiment.clients)
         if experiment.share < 1.0:
-            stack.enter_context(_slowed(peers, experiment.share))
+            for number, peer in enumerate(peers):
+                stack.enter_context(throttled(peer, experiment.share, number / len(peers)))
         began, meter = time.time(), Meter(peers)
-        _send_order(owner, "resume")
-        cores = _wait_until(meter, lambda: _is_finished(owner))
+        owner.send_order("resume")
+        cores = _wait_until(meter, owner.is_finished)
         _wait_until(meter, lambda: _is_last_measured(owner))
-        return Trained([_blend(one, began) for one in _results(owner)], round(cores, 2))
+        return Trained([_blend(one, began) for one in owner.results()], round(cores, 2))
 
 
 @contextmanager
@@ -146,18 +143,6 @@ def _store(kind: Store) -> Iterator[str]:
             yield postgres.address
 
 
-def _owner(report: dict[str, Any]) -> Visitor:
-    """Signs in as the operator of the server with this report."""
-    visitor = Visitor(report["url"])
-    code = report["owner_link"].partition("#")[2]
-    visitor.ask("POST", "/api/sign-in/link", {"code": code, "name": "owner"})
-    return visitor
-
-
-def _send_order(owner: Visitor, order: str) -> None:
-    owner.ask("POST", f"/api/tasks/{TASK}/orders", {"order": order, "reason": "", "cut": False})
-
-
 def _wait_until(meter: Meter, done: Callable[[], bool]) -> float:
     """Waits; returns the volunteers' cores until then. Raises RuntimeError when a peer fails first."""
     while True:
@@ -167,31 +152,12 @@ def _wait_until(meter: Meter, done: Callable[[], bool]) -> float:
         time.sleep(POLL_SECONDS)
 
 
-def _ready_count(owner: Visitor) -> int:
-    """Returns the number of volunteers that have loaded the model and take units."""
-    clients = owner.ask("GET", f"/api/tasks/{TASK}/units")["trust"]
-    return sum(one["slots"] > 0 for one in clients)
-
-
-def _is_finished(owner: Visitor) -> bool:
-    summary = owner.ask("GET", f"/api/tasks/{TASK}")
-    return bool(summary["version"] == summary["rounds"])
-
-
-def _is_last_measured(owner: Visitor) -> bool:
+def _is_last_measured(owner: TaskOwner) -> bool:
     """Returns whether the last version is measured, which comes last, and the measurement written."""
-    [*_, last] = owner.ask("GET", f"/api/tasks/{TASK}/versions")["versions"]
+    [*_, last] = owner.get("/versions")["versions"]
     if last["evaluation"] is None:
         return False
-    return any(one["metrics"] for one in _results(owner) if one["epoch"] == last["round"])
-
-
-def _results(owner: Visitor) -> list[dict[str, Any]]:
-    """Returns all assimilated results in order; no experiment has more than one answer holds."""
-    results: list[dict[str, Any]] = owner.ask("GET", f"/api/tasks/{TASK}/units/history?last={MAX_RESULTS}")[
-        "results"
-    ]
-    return results
+    return any(one["metrics"] for one in owner.results() if one["epoch"] == last["round"])
 
 
 def _blend(row: dict[str, Any], began: float) -> Blend:
@@ -204,29 +170,3 @@ def _blend(row: dict[str, Any], began: float) -> Blend:
         lost=row["lost"],
         accuracy=accuracy and round(accuracy, 4),
     )
-
-
-@contextmanager
-def _slowed(peers: Sequence[subprocess.Popen[str]], share: float) -> Iterator[None]:
-    """Lets each peer run for its share of every period, staggered, to simulate slower cores."""
-    ended = threading.Event()
-
-    def throttle(peer: subprocess.Popen[str], number: int) -> None:
-        ended.wait(PERIOD * number / len(peers))
-        while not ended.wait(PERIOD * share):
-            peer.send_signal(signal.SIGSTOP)
-            ended.wait(PERIOD * (1.0 - share))
-            peer.send_signal(signal.SIGCONT)
-
-    threads = [
-        threading.Thread(target=throttle, args=(peer, number), daemon=True)
-        for number, peer in enumerate(peers)
-    ]
-    for thread in threads:
-        thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        for thread in threads:
-            thread.join()
