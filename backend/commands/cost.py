@@ -60,7 +60,7 @@ def register(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Reads the record, from a file or the server, and prints its cost. Raises MingaError."""
-    prices = _select(read_prices(args.prices), args.instance)
+    prices = select_instance(read_prices(args.prices), args.instance)
     if (args.name is None) == (args.record is None):
         raise SettingsError("Give the name of a task, or the record of a simulation with --record.")
     record = _fetched(args) if args.record is None else read_record(args.record)
@@ -107,7 +107,8 @@ def _rounds(server: ServerClient, path: str) -> list[dict[str, Any]]:
     return collected
 
 
-def _select(prices: Prices, name: str | None) -> Prices:
+def select_instance(prices: Prices, name: str | None) -> Prices:
+    """Returns the table with the machine of this name only; None: with all. Raises SettingsError."""
     if name is None:
         return prices
     matches = [instance for instance in prices.instances if instance.name == name]
