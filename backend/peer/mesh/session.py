@@ -28,8 +28,9 @@ from backend.peer.session.progress import Reporter
 from backend.peer.session.retry import DEPOSIT, retry_job
 from backend.peer.session.server_address import ServerAddress
 from backend.peer.session.server_messages import LinkNews, tell_mesh_news
-from backend.peer.session.session_loop import SessionLoop
+from backend.peer.session.session_loop import SessionEnd, SessionLoop
 from backend.peer.session.trust_store import TrustStore
+from backend.peer.session.work_clock import WorkClock
 from backend.peer.training.training_jobs import TrainingJob, TrainingJobs
 from backend.protocols.client import participant_events
 from backend.protocols.client.training_pace import Pace
@@ -130,15 +131,16 @@ class MeshSession:
         self._work: TrainedWork | None = None
         self._pace = Pace()
 
-    async def run(self, stop: asyncio.Event) -> None:
+    async def run(self, stop: asyncio.Event, leave: asyncio.Event | None = None) -> SessionEnd:
         """Takes part until `stop` is set, the task is finished, or another peer takes this one's place.
 
-        Raises what a session of rounds raises, and LinkError if the port to listen at is taken.
+        Once `leave` is set, it ends after the round in hand. Raises what a session of rounds raises, and
+        LinkError if the port to listen at is taken.
         """
         try:
             start = await self._begin()
             self._loop.spawn(self._report_links_regularly())
-            await self._loop.run(self, start, stop)
+            return await self._loop.run(self, start, stop, leave)
         finally:
             await self._end()
 
@@ -178,8 +180,7 @@ class MeshSession:
                     self._averager.server_reached()
             case member_events.WeightsCertified(certificate):
                 self._store_weights(certificate)
-        in_hand = self.machine.in_hand
-        self._loop.set_idle(in_hand.plan is None or in_hand.report is not None)
+        self._loop.set_idle(self.is_between_work)
 
     def _store_weights(self, certificate: Certificate) -> None:
         """Stores certified weights for the next session."""
@@ -298,6 +299,20 @@ class MeshSession:
                 self._serverless.frame_received(client, frame)
             case _:
                 self._averager.frame_received(client, frame)
+
+    @property
+    def clock(self) -> WorkClock:
+        """The seconds of work so far."""
+        return self._loop.clock
+
+    @property
+    def is_between_work(self) -> bool:
+        """Whether no round is in hand, or its result is reported."""
+        in_hand = self.machine.in_hand
+        return in_hand.plan is None or in_hand.report is not None
+
+    def take_no_more(self) -> None:
+        """Does nothing: a round begins with the peers that are there."""
 
     def wind_down(self) -> None:
         """Ends the training after its current step; its round continues."""

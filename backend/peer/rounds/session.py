@@ -17,9 +17,10 @@ from backend.peer.session.progress import Reporter
 from backend.peer.session.retry import retry_job
 from backend.peer.session.server_connection import ServerConnection
 from backend.peer.session.server_messages import tell_news, tell_partial
-from backend.peer.session.session_loop import SessionLoop
+from backend.peer.session.session_loop import SessionEnd, SessionLoop
 from backend.peer.session.transport import NO_HEADERS, ROUNDS, chunks
 from backend.peer.session.trust_store import TrustStore
+from backend.peer.session.work_clock import WorkClock
 from backend.peer.training.step import Vector
 from backend.peer.training.trainer import TrainingResult
 from backend.peer.training.training_jobs import TrainingJob, TrainingJobs
@@ -65,13 +66,16 @@ class RoundsSession:
         spent_versions: SpentVersions,
         headers: Mapping[str, str] = NO_HEADERS,
         min_noise: float = 0.0,
+        promises: dict[str, Welcome] | None = None,
     ) -> None:
         self._address = address
         self._min_noise = min_noise
         self._hello = hello
         self.jobs = jobs
         self._reporter = reporter
-        self.machine = ParticipantMachine()
+        # What each task promised in earlier sessions of this process: none may promise less later.
+        self._promises = {} if promises is None else promises
+        self.machine = ParticipantMachine(promised=self._promises.get(address))
         self._connection = ServerConnection(ROUNDS, address, headers)
         self._loop: SessionLoop[participant_events.Event, ServerFrame] = SessionLoop(
             self._connection, participant_events.ParticipantFrame, reporter, random
@@ -99,8 +103,10 @@ class RoundsSession:
             os.urandom,
         )
 
-    async def run(self, stop: asyncio.Event) -> None:
+    async def run(self, stop: asyncio.Event, leave: asyncio.Event | None = None) -> SessionEnd:
         """Takes part until `stop` is set, the task is finished, or another peer replaces this one.
+
+        Once `leave` is set, it ends after the round in hand.
 
         Raises BundleError for a bundle that is refused, PeerError when this machine cannot train it,
         ReplacedError when the server serves another peer with the same token, and UnfitError when the task
@@ -108,7 +114,7 @@ class RoundsSession:
         """
         start = participant_events.StartParticipant(self._hello, self._min_noise)
         try:
-            await self._loop.run(self, start, stop)
+            return await self._loop.run(self, start, stop, leave)
         finally:
             await self._end()
 
@@ -238,6 +244,19 @@ class RoundsSession:
         if measured := await session_jobs.measure(self.jobs, job, self._reporter):
             self._loop.post(measured)
 
+    @property
+    def clock(self) -> WorkClock:
+        """The seconds of work so far."""
+        return self._loop.clock
+
+    @property
+    def is_between_work(self) -> bool:
+        """Whether the round in hand is decided, and no measurement is outstanding."""
+        return self.machine.plan is None and not self.machine.evaluation.is_measuring
+
+    def take_no_more(self) -> None:
+        """Does nothing: the server assigns rounds, and none begins for a client that left."""
+
     def wind_down(self) -> None:
         """Ends the training after its current step; its update is still sent."""
         if self._training:
@@ -245,6 +264,8 @@ class RoundsSession:
 
     async def _end(self) -> None:
         """Lets the goodbye be sent, then ends all work."""
+        if self.machine.promised is not None:
+            self._promises[self._address] = self.machine.promised
         _abort(self._training)
         _abort(self._measuring)
         await self._loop.end()

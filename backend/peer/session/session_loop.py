@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from enum import StrEnum
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Literal, Protocol, TypeVar
 
 from backend.errors import MingaError, ReplacedError, UnfitError
 from backend.peer.session.background_tasks import SessionTasks
 from backend.peer.session.progress import Teller
+from backend.peer.session.work_clock import WorkClock
 from backend.protocols.client.connection import TaskConnection
 from backend.protocols.client.participant_events import Connected, Disconnected, StopParticipant
 from backend.wire.messages import Closing
@@ -18,6 +20,12 @@ from backend.wire.messages import Closing
 # A peer that has to stop ends within 25 s: this many for the current work, the rest for a long step.
 WIND_DOWN_SECONDS = 8.0
 GOODBYE_SECONDS = 3.0
+# A unit that the server sent before it knew that this peer wants no more arrives within this time.
+CROSSING_SECONDS = 1.0
+
+# How a session ended without an error: the task is finished, a person stopped it, or it left between two
+# units or rounds.
+SessionEnd = Literal["finished", "stopped", "left"]
 
 Event = TypeVar("Event")
 Event_contra = TypeVar("Event_contra", contravariant=True)
@@ -45,6 +53,13 @@ class ClientSession(Protocol[Event_contra]):
 
     def handle(self, event: Event_contra | Connected | Disconnected | StopParticipant) -> None:
         """Passes `event` to the machine, and performs the effects that it returns."""
+
+    @property
+    def is_between_work(self) -> bool:
+        """Whether this client can leave without losing a unit, or its part of a round."""
+
+    def take_no_more(self) -> None:
+        """Asks for no further work, and completes the current."""
 
     def wind_down(self) -> None:
         """Ends the current work after its current step."""
@@ -84,9 +99,9 @@ class SessionLoop(Generic[Event, Inbound]):
         self._reporter = reporter
         self._random = random
         self._offline_note = offline_note
-        # Each event with the frame that it was made of, if any.
+        # Each event with the frame that it was made of, if any. None says that the session may leave now.
         self._inbox: asyncio.Queue[
-            tuple[Event | Connected | Disconnected | StopParticipant | BaseException, Inbound | None]
+            tuple[Event | Connected | Disconnected | StopParticipant | BaseException | None, Inbound | None]
         ] = asyncio.Queue()
         self._background = SessionTasks(lambda error: self._inbox.put_nowait((error, None)))
         self.spawn = self._background.spawn
@@ -96,6 +111,8 @@ class SessionLoop(Generic[Event, Inbound]):
         self._last_connected = 0.0
         self._reconnect = asyncio.Event()
         self._idle = asyncio.Event()
+        self._may_leave = False
+        self.clock = WorkClock(time.monotonic)
 
     def post(self, event: Event) -> None:
         """Queues `event` for the session."""
@@ -108,29 +125,44 @@ class SessionLoop(Generic[Event, Inbound]):
         else:
             self._idle.clear()
 
-    async def run(self, session: ClientSession[Event], start: Event, stop: asyncio.Event) -> None:
+    async def run(
+        self,
+        session: ClientSession[Event],
+        start: Event,
+        stop: asyncio.Event,
+        leave: asyncio.Event | None = None,
+    ) -> SessionEnd:
         """Runs from `start` until `stop` is set, the task is finished, or the server ends the session.
+
+        Once `leave` is set, it ends as soon as the current unit or round is done.
 
         Raises the error that ended a background task, ReplacedError when the server serves another peer with
         the same token, and UnfitError when the task does not admit this one.
         """
         self._last_connected = asyncio.get_running_loop().time()
         self.spawn(self._wind_down_when(stop, session))
+        if leave is not None:
+            self.spawn(self._leave_when(leave, session))
         self.post(start)
         while True:
             event, frame = await self._inbox.get()
             if isinstance(event, BaseException):
                 raise event
-            session.handle(event)
+            if event is not None:
+                session.handle(event)
+            self.clock.enter(session.machine.phase)
             match session.machine.phase:
                 case "finished":
                     self._reporter.tell("finished", "The task is finished; thank you.")
                     session.handle(StopParticipant())
-                    return
+                    return "finished"
                 case "stopped":
                     if frame is not None:
                         raise _final_error(frame, session.machine.reason)
-                    return
+                    return "stopped"
+            if self._may_leave and session.is_between_work:
+                session.handle(StopParticipant())
+                return "left"
 
     def connect(self, delay: float, dismissal: str | None) -> None:
         """Opens a connection after `delay` seconds; `dismissal` is why the server closed the last one."""
@@ -183,6 +215,14 @@ class SessionLoop(Generic[Event, Inbound]):
             async with asyncio.timeout(WIND_DOWN_SECONDS):
                 await self._idle.wait()
         self._inbox.put_nowait((StopParticipant(), None))
+
+    async def _leave_when(self, leave: asyncio.Event, session: ClientSession[Event]) -> None:
+        """Waits for `leave`, then lets the session end between two units or rounds."""
+        await leave.wait()
+        session.take_no_more()
+        await asyncio.sleep(CROSSING_SECONDS)
+        self._may_leave = True
+        self._inbox.put_nowait((None, None))
 
 
 def _final_error(frame: object, reason: str | None) -> MingaError:

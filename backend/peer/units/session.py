@@ -12,8 +12,9 @@ from backend.peer.session import session_jobs
 from backend.peer.session.progress import Reporter
 from backend.peer.session.retry import retry_job
 from backend.peer.session.server_connection import ServerConnection
-from backend.peer.session.session_loop import SessionLoop
+from backend.peer.session.session_loop import SessionEnd, SessionLoop
 from backend.peer.session.transport import NO_HEADERS, UNITS, chunks
+from backend.peer.session.work_clock import WorkClock
 from backend.peer.training.trainer import TrainingResult
 from backend.peer.training.training_jobs import TrainingJobs
 from backend.peer.units.options import UnitOptions
@@ -24,7 +25,7 @@ from backend.protocols.client import unit_client_events
 from backend.protocols.client.participant_events import Close, Connect, Disconnected, Load
 from backend.protocols.client.unit_client import UnitClientMachine
 from backend.wire.messages import CHUNK_BYTES
-from backend.wire.unit_messages import Cause, Enlisted, Rejected, Release, ServerToUnits, Unit
+from backend.wire.unit_messages import Cause, Enlisted, Rejected, Release, ServerToUnits, Unit, Want
 
 # After this many failed units in a row a person has to check the machine.
 MOST_FAILURES = 5
@@ -61,11 +62,15 @@ class UnitsSession:
         self._earlier_leases: set[int] = set()
         self._failures = 0
         self._stopping = False
+        # Whether this peer leaves after its units in hand.
+        self._leaving = False
         # The public id of this client, to which its commitments belong.
         self._client = ""
 
-    async def run(self, stop: asyncio.Event) -> None:
+    async def run(self, stop: asyncio.Event, leave: asyncio.Event | None = None) -> SessionEnd:
         """Takes part until `stop` is set, the task is finished, or another peer replaces this one.
+
+        Once `leave` is set, it ends after the units in hand.
 
         Raises BundleError for a bundle that is refused, PeerError when this machine cannot train it or fails
         at several units in a row, ReplacedError when the server serves another peer with the same token,
@@ -76,7 +81,7 @@ class UnitsSession:
             self._options.enlist, self._options.slots, self._options.at_once
         )
         try:
-            await self._loop.run(self, start, stop)
+            return await self._loop.run(self, start, stop, leave)
         finally:
             await self._end()
 
@@ -105,6 +110,8 @@ class UnitsSession:
             case Connect(delay):
                 self._options.check_patience(self._loop.seconds_away(delay), self._loop.reason)
                 self._loop.connect(delay, self.machine.connection.dismissal)
+            case unit_client_events.SendUnitFrame(Want()) if self._leaving:
+                self._connection.send(Want(slots=0))
             case unit_client_events.SendUnitFrame(frame):
                 self._connection.send(frame)
                 if isinstance(frame, Release):
@@ -223,6 +230,21 @@ class UnitsSession:
     def _stop_cause(self) -> Cause:
         """The reason with which a stopping peer gives a unit back."""
         return "preempted" if self._options.preemptible else "stopping"
+
+    @property
+    def clock(self) -> WorkClock:
+        """The seconds of work so far."""
+        return self._loop.clock
+
+    @property
+    def is_between_work(self) -> bool:
+        """Whether no unit is in hand, and no result on its way."""
+        return not self.machine.held
+
+    def take_no_more(self) -> None:
+        """Asks for no further unit. One that the server sent before is trained, too."""
+        self._leaving = True
+        self._loop.post(unit_client_events.WantUnits(self.machine.slots, self.machine.at_once))
 
     def wind_down(self) -> None:
         """Ends training after the current steps; the results are still sent."""

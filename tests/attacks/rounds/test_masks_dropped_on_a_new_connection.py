@@ -6,6 +6,7 @@ not tell a server that dropped the masks.
 
 from __future__ import annotations
 
+import asyncio
 from io import StringIO
 from pathlib import Path
 
@@ -21,7 +22,9 @@ from backend.protocols.client import participant_events
 from backend.protocols.client.participant import ParticipantMachine
 from backend.wire import messages
 from tests.support.attacks.lying_rounds_server import new_token, plan_of
-from tests.support.attacks.plain_server import PlainServer, leaving, left, listening, welcome
+from tests.support.attacks.plain_server import PARAMETERS, PlainServer, leaving, left, listening, welcome
+from tests.support.attacks.training_peers import training_peer
+from tests.support.timeouts import PATIENCE
 
 OPEN = replace(plan_of(1, 0), masking=None)
 LEFT = "in a different form than agreed"
@@ -50,6 +53,24 @@ async def test_a_task_that_is_listed_with_masks_alone_is_not_joined_in_the_open(
         peer = request.session(client, tmp_path / "cache", JsonLines(StringIO()))
         assert isinstance(peer, RoundsSession)
         assert LEFT in await leaving(peer)
+
+
+async def test_a_task_that_masked_is_not_joined_in_the_open_after_a_turn_at_another(tmp_path: Path) -> None:
+    welcomes = [welcome(None, "masked")]
+    server = PlainServer(welcomes, [])
+    promises: dict[str, messages.Welcome] = {}
+    async with listening(server) as port, asyncio.timeout(PATIENCE):
+        address = f"ws://127.0.0.1:{port}/api/tasks/tiny/socket"
+
+        def session() -> RoundsSession:
+            ways: list[messages.Aggregation] = ["masked", "open"]
+            return training_peer(address, token, PARAMETERS, tmp_path, StringIO(), ways, promises=promises)
+
+        token, leave = new_token(), asyncio.Event()
+        leave.set()
+        assert await session().run(asyncio.Event(), leave) == "left"
+        welcomes.append(welcome(None, "open"))
+        assert LEFT in await leaving(session())
 
 
 def test_a_volunteer_who_stops_and_starts_again_is_not_asked_for_an_open_update() -> None:

@@ -19,7 +19,7 @@ from backend.peer.training.protection import protected
 from backend.peer.training.step import Vector
 from backend.peer.training.trainer import TrainingProgress, TrainingResult
 from backend.peer.training.training_jobs import TrainingJob, TrainingJobs
-from backend.wire.messages import Aggregation, Hello, Train
+from backend.wire.messages import Aggregation, Hello, Train, Welcome
 
 
 class SeededJobs:
@@ -67,6 +67,7 @@ def training_peer(
     said: TextIO,
     aggregation: Sequence[Aggregation] = ("masked",),
     min_noise: float = 0.0,
+    promises: dict[str, Welcome] | None = None,
 ) -> RoundsSession:
     """A session at `address` whose state lies in the folder `state`; it says all as JSON lines."""
     hello = Hello(
@@ -87,4 +88,5 @@ def training_peer(
         TrustStore(state / "met"),
         SpentVersions(state / "spent"),
         min_noise=min_noise,
+        promises=promises,
     )
