@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from backend.formats.task_file import TaskFile
-from backend.protocols.tasks.task_life import UNDER_WAY, Life
+from backend.protocols.tasks.task_life import RUNNING, UNDER_WAY, Life
 from backend.server.disclosure.statement import Guarantee
 from backend.server.estimates.traffic import traffic
 from backend.server.hosting.task_host import TaskHost
@@ -51,6 +51,7 @@ def summary(host: TaskHost, life: Life) -> dict[str, Any]:
         "state": life.state,
         "trouble": host.trouble,
         "participants": host.participants,
+        "needs_clients": _needs_clients(host, life),
         "wanted": file.coordination.required_clients,
         "brings": file.data.brings,
         "accuracy": _accuracy(host.history.evaluations),
@@ -104,6 +105,11 @@ def inspection(task: Task, program: int | None) -> Inspection:
         averages,
     )
     return inspect(manifest, wire)
+
+
+def _needs_clients(host: TaskHost, life: Life) -> bool:
+    """Whether a further client could get work: the task runs, and its stores work."""
+    return life.state in RUNNING and host.phase not in ("paused", "finished") and host.trouble is None
 
 
 def _best(evaluation: EvaluationRecord | None) -> dict[str, Any] | None:

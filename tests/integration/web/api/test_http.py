@@ -63,6 +63,7 @@ def test_the_api_lists_tasks_as_the_reference_says(http: httpx.Client) -> None:
         "state": "live",
         "trouble": None,
         "participants": 0,
+        "needs_clients": True,
         "wanted": 2,
         "brings": None,
         "accuracy": None,
