@@ -6,34 +6,22 @@ import argparse
 import asyncio
 import importlib.util
 import os
-import signal
 import sys
-from collections.abc import Callable, Coroutine
-from contextlib import ExitStack
-from importlib.metadata import PackageNotFoundError, version
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from typing import Any
 
 import msgspec
 
-from backend.commands import doctor
+from backend.commands import doctor, peer_join
 from backend.errors import PeerError
 from backend.wire.masked_messages import MOST_MEMBERS
-from backend.wire.mesh_fields import Address, Way
+from backend.wire.mesh_fields import Address
 from backend.wire.unit_messages import MOST_SLOTS
-
-T = TypeVar("T")
 
 CACHE = Path("~/.cache/minga/blobs")
 MAX_SECONDS = 366 * 86_400
-# The kinds of links that each choice tries, best first; the relay is the last resort.
-WAYS: dict[str, list[Way]] = {
-    "auto": ["websocket", "webrtc", "relay"],
-    "webrtc": ["webrtc", "relay"],
-    "websocket": ["websocket", "relay"],
-}
-
+MAX_SHARE = 1000.0
 # Shown at the end of the help.
 EXAMPLES = ("minga peer join https://minga.example.org --task digits",)
 
@@ -48,10 +36,35 @@ def register(subparsers: Any) -> None:
         examples=(
             "minga peer join https://minga.example.org --task digits",
             "minga peer join http://127.0.0.1:8000/tasks/digits --device cpu",
+            "minga peer join https://minga.example.org --share vision=2 --share text=1",
         ),
     )
     join.add_argument("url", metavar="URL", help="address of the site, the task's page or an invitation")
-    join.add_argument("--task", metavar="NAME", help="the task, if the address does not name it")
+    join.add_argument(
+        "--task",
+        metavar="NAME",
+        help="the task, if the address names none; default: any that needs you",
+    )
+    join.add_argument(
+        "--share",
+        type=_share,
+        action="append",
+        default=[],
+        metavar="NAME=N",
+        help="with several tasks: the task's share of this peer's time, default 1; 0 leaves it out. "
+        "May be repeated",
+    )
+    join.add_argument(
+        "--turn",
+        type=_seconds,
+        metavar="SECONDS",
+        help="with several tasks: work at one for this long before the next, default 600",
+    )
+    join.add_argument(
+        "--any",
+        action="store_true",
+        help="join any task that needs this peer, even if the site has only one now",
+    )
     join.add_argument(
         "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: a GPU if there is one"
     )
@@ -76,7 +89,7 @@ def register(subparsers: Any) -> None:
     join.add_argument("--roster", type=Path, metavar="FILE", help="identities of the only clients to trust")
     join.add_argument(
         "--transport",
-        choices=tuple(WAYS),
+        choices=tuple(peer_join.WAYS),
         default="auto",
         help="in a decentralized task: how to reach other peers, default auto",
     )
@@ -172,6 +185,18 @@ def _units(text: str) -> int:
     return int(text)
 
 
+def _share(text: str) -> tuple[str, float]:
+    """Parses a task's name and its share of the time."""
+    name, _, share = text.partition("=")
+    try:
+        number = float(share)
+    except ValueError:
+        number = -1.0
+    if not name or not 0.0 <= number <= MAX_SHARE:
+        raise argparse.ArgumentTypeError(f"'{text}' is no NAME=N with N from 0 to {MAX_SHARE:.0f}")
+    return name, number
+
+
 def _seconds(text: str) -> float:
     """Parses a waiting time in seconds."""
     if not text.isdigit() or not 1 <= int(text) <= MAX_SECONDS:
@@ -199,7 +224,7 @@ def run(args: argparse.Namespace) -> int:
     # TensorFlow's notices on standard error would disturb the display.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     with asyncio.Runner(loop_factory=_new_loop()) as runner:
-        busy = runner.run(_join(args))
+        busy = runner.run(peer_join.join(args))
     if busy:
         # A long step of TensorFlow cannot be interrupted, and its result is not needed.
         sys.stdout.flush()
@@ -214,119 +239,3 @@ def _new_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
     import uvloop
 
     return uvloop.new_event_loop
-
-
-async def _join(args: argparse.Namespace) -> bool:
-    """Runs the session; returns whether TensorFlow is still busy."""
-    import httpx
-
-    from backend.peer.data.data_requirements import load_local_data, load_url_data
-    from backend.peer.mesh.listening import Listening
-    from backend.peer.session.identity import STATE, machine_identity
-    from backend.peer.session.join import JoinOptions, JoinRequest
-    from backend.peer.session.preemption import providers, watch
-    from backend.peer.session.progress import make_reporter
-    from backend.peer.session.retry import retry_start
-    from backend.peer.session.server_address import (
-        accept_invitation,
-        choose_task,
-        parse_address,
-        task_data,
-        visitor_headers,
-    )
-    from backend.peer.session.trust_store import read_roster
-    from backend.peer.units.options import GIVE_UP_SECONDS
-
-    server = parse_address(args.url)
-    if args.address and not args.listen:
-        raise PeerError("--address is for the port of --listen; give --listen HOST:PORT too.")
-    if args.exact and args.device == "cuda":
-        raise PeerError("An exact peer computes on the processor; leave --device out.")
-    host, port = args.listen or ("", 0)
-    options = JoinOptions(
-        device=args.device,
-        min_masked=args.min_masked,
-        min_noise=args.min_noise,
-        roster=read_roster(args.roster) if args.roster else None,
-        ways=WAYS[args.transport],
-        listening=Listening(host, port, args.address) if args.listen else None,
-        at_once=args.at_once,
-        preemptible=args.preemptible,
-        give_up_after=args.give_up_after,
-        exact=args.exact,
-    )
-    # The task's scheme is unknown until the server answers, so the default is that of work units.
-    patience = args.give_up_after or GIVE_UP_SECONDS
-    state = STATE.expanduser()
-    stop = _stop_on_signals()
-    with ExitStack() as stack:
-        reporter = stack.enter_context(make_reporter(args.json))
-        identity = stack.enter_context(machine_identity(state))
-        if args.preemptible:
-            watching = asyncio.create_task(watch(providers(), stop, reporter))
-            stack.callback(watching.cancel)
-        headers = visitor_headers(identity.token) if server.invitation else {}
-        async with httpx.AsyncClient(timeout=30.0, headers=headers) as client:
-            if server.invitation:
-                accepting = retry_start(
-                    lambda: accept_invitation(client, server), reporter, give_up_after=patience
-                )
-                invited = await _unless(stop, accepting)
-                if invited is None:
-                    return False
-                server = invited
-            choosing = retry_start(
-                lambda: choose_task(client, server, args.task), reporter, give_up_after=patience
-            )
-            task = await _unless(stop, choosing)
-            if task is None:
-                return False
-            loading_data = retry_start(
-                lambda: task_data(client, server, task.name), reporter, give_up_after=patience
-            )
-            data = await _unless(stop, loading_data)
-            if data is None:
-                return False
-            cache, host = args.cache_dir.expanduser(), urlsplit(server.root).hostname or ""
-            local_data = await _unless(stop, load_local_data(data, args.data, reporter, stop.is_set))
-            local_data = local_data or await _unless(
-                stop, load_url_data(data, cache, host, reporter, stop.is_set)
-            )
-            if stop.is_set():
-                return False
-            agent = f"minga-peer {_version()}"
-            request = JoinRequest(server, task, identity, agent, state, local_data, options, headers)
-            session = request.session(client, cache, reporter)
-            reporter.tell("joining", f"Joining {task.name} at {server.root}.", task=task.name)
-            await session.run(stop)
-            return session.jobs.busy
-
-
-async def _unless(stop: asyncio.Event, work: Coroutine[Any, Any, T]) -> T | None:
-    """Returns the result of `work`, or None if `stop` is set first."""
-    working, stopping = asyncio.create_task(work), asyncio.create_task(stop.wait())
-    await asyncio.wait([working, stopping], return_when=asyncio.FIRST_COMPLETED)
-    stopping.cancel()
-    if working.done():
-        return working.result()
-    working.cancel()
-    return None
-
-
-def _stop_on_signals() -> asyncio.Event:
-    """Returns an event that SIGINT and SIGTERM set.
-
-    `signal` handlers work on every platform, unlike those of the event loop.
-    """
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
-    return stop
-
-
-def _version() -> str:
-    try:
-        return version("minga")
-    except PackageNotFoundError:
-        return "from source"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -23,7 +23,9 @@ from backend.peer.rounds.spent_versions import SpentVersions
 from backend.peer.session.identity import ClientIdentity
 from backend.peer.session.progress import Reporter
 from backend.peer.session.server_address import Choice, ServerAddress
+from backend.peer.session.session_loop import SessionEnd
 from backend.peer.session.trust_store import TrustStore
+from backend.peer.session.work_clock import WorkClock
 from backend.peer.training.control_variates import Variates
 from backend.peer.training.engine import TrainingEngine
 from backend.peer.training.graphs import Device
@@ -35,7 +37,7 @@ from backend.peer.units.shard_cache import ShardCache
 from backend.peer.units.unit_trainer import UnitTrainer
 from backend.wire.mesh_fields import Way
 from backend.wire.mesh_messages import Enter
-from backend.wire.messages import Hello
+from backend.wire.messages import Hello, Welcome
 from backend.wire.unit_messages import Enlist
 
 
@@ -44,7 +46,11 @@ class JoinedSession(Protocol):
 
     jobs: TrainingJobs
 
-    async def run(self, stop: asyncio.Event) -> None: ...
+    @property
+    def clock(self) -> WorkClock:
+        """The seconds of work so far."""
+
+    async def run(self, stop: asyncio.Event, leave: asyncio.Event | None = None) -> SessionEnd: ...
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,10 @@ class JoinOptions:
     preemptible: bool = False
     give_up_after: float | None = None
     exact: bool = False
+
+    def for_scheme(self, scheme: str) -> JoinOptions:
+        """Returns the options without those that tasks of `scheme` do not know, for one task of several."""
+        return self if scheme == "volunteer" else replace(self, at_once=None, give_up_after=None)
 
     @property
     def backend(self) -> str:
@@ -80,6 +90,8 @@ class JoinRequest:
     local_data: LocalDataset | None
     options: JoinOptions
     headers: Mapping[str, str]
+    # What each task promised its clients in earlier sessions of this process, by the address of its socket.
+    promises: dict[str, Welcome] = field(default_factory=dict)
 
     def session(self, client: httpx.AsyncClient, cache: Path, reporter: Reporter) -> JoinedSession:
         """Returns the session for the task's scheme. Raises PeerError for options that do not fit it."""
@@ -171,6 +183,7 @@ class JoinRequest:
             SpentVersions(self.state / "spent"),
             self.headers,
             options.min_noise or 0.0,
+            self.promises,
         )
 
     def _units_session(self, blobs: BlobCache, cache: Path, reporter: Reporter) -> UnitsSession:

@@ -44,13 +44,17 @@ class Choice(Struct, frozen=True):
     """A task of the server, and the scheme that coordinates it.
 
     `aggregation` lists how updates may be added up. `lan` allows the peers of a mesh to connect to each other
-    within a local network.
+    within a local network. `brings` is the kind of data that volunteers bring, if any. `needs_clients` says
+    whether the task is under way.
     """
 
     name: str
     scheme: str
     lan: bool = False
     aggregation: tuple[Aggregation, ...] = ("open",)
+    bundle: str = ""
+    brings: str | None = None
+    needs_clients: bool = True
 
 
 class _Tasks(Struct, frozen=True):
@@ -79,6 +83,27 @@ class TaskData(Struct, frozen=True):
     preprocess: Fitted | None
     volunteer: VolunteerData | None
     url: FetchedUrlData | None = None
+
+
+class BackendFit(Struct, frozen=True):
+    """Where a backend can train the model: `everywhere`, on `some devices` or `nowhere`."""
+
+    backend: str
+    eligible: str
+
+
+class StepNeeds(Struct, frozen=True):
+    """The bytes that one training step takes at its peak."""
+
+    peak: int
+
+
+class ModelNeeds(Struct, frozen=True):
+    """What a task's model needs of a device; `program` is the one with the same bits everywhere, if any."""
+
+    memory: StepNeeds
+    backends: list[BackendFit]
+    program: str | None = None
 
 
 def parse_address(address: str) -> ServerAddress:
@@ -131,13 +156,25 @@ async def accept_invitation(client: httpx.AsyncClient, server: ServerAddress) ->
         raise PeerError(f"{server.root} is no Minga server; check the address.") from error
 
 
+async def list_tasks(client: httpx.AsyncClient, server: ServerAddress) -> list[Choice]:
+    """Returns the tasks that the server lists for this client.
+
+    Raises PeerError when the address is not of a Minga server, and UnreachableError when it does not answer.
+    """
+    content = await _get(client, server, "/api/tasks")
+    try:
+        return msgspec.json.decode(content, type=_Tasks).tasks
+    except msgspec.DecodeError as error:
+        raise PeerError(f"{server.root} is no Minga server; check the address.") from error
+
+
 async def choose_task(client: httpx.AsyncClient, server: ServerAddress, name: str | None) -> Choice:
     """Returns the task called `name`, or the task in the address, or the only task of the site.
 
     Raises PeerError when there is no such task or the address is not of a Minga server, and UnreachableError
     when the server does not answer.
     """
-    tasks = {task.name: task for task in await _tasks(client, server)}
+    tasks = {task.name: task for task in await list_tasks(client, server)}
     name = name or server.task
     offer = f"{server.root} has {_task_list(list(tasks))}"
     if name is None:
@@ -165,12 +202,19 @@ async def task_data(client: httpx.AsyncClient, server: ServerAddress, task: str)
         ) from error
 
 
-async def _tasks(client: httpx.AsyncClient, server: ServerAddress) -> list[Choice]:
-    content = await _get(client, server, "/api/tasks")
+async def model_needs(client: httpx.AsyncClient, server: ServerAddress, task: str) -> ModelNeeds:
+    """Returns what the task's model needs of a device.
+
+    Raises PeerError for an answer that cannot be decoded, and UnreachableError when the server does not
+    answer.
+    """
+    content = await _get(client, server, f"/api/tasks/{task}/model")
     try:
-        return msgspec.json.decode(content, type=_Tasks).tasks
+        return msgspec.json.decode(content, type=ModelNeeds)
     except msgspec.DecodeError as error:
-        raise PeerError(f"{server.root} is no Minga server; check the address.") from error
+        raise PeerError(
+            f"{server.root} describes the model of {task} in an unknown form ({error})."
+        ) from error
 
 
 async def _get(client: httpx.AsyncClient, server: ServerAddress, path: str) -> bytes:
