@@ -130,6 +130,13 @@ def register(subparsers: Any) -> None:
         help="exit when the server does not answer at first, or stays away from work units, for this long; "
         "default 3600",
     )
+    join.add_argument(
+        "--checkpoint-every",
+        type=_interval,
+        metavar="SECONDS",
+        help="in a task of work units: write the state of each unit in training this often, to continue "
+        "after a crash; 0 never; default 30",
+    )
     join.add_argument("--json", action="store_true", help="report as JSON, one line per event")
     join.set_defaults(run=run)
     doctor.register(actions, _listen, _address)
@@ -202,6 +209,11 @@ def _seconds(text: str) -> float:
     if not text.isdigit() or not 1 <= int(text) <= MAX_SECONDS:
         raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds from 1 to {MAX_SECONDS}")
     return float(text)
+
+
+def _interval(text: str) -> float:
+    """Parses the seconds between two checkpoints, 0 for none."""
+    return 0.0 if text == "0" else _seconds(text)
 
 
 def print_identity(_: argparse.Namespace) -> int:

@@ -97,6 +97,7 @@ def _options(args: argparse.Namespace) -> JoinOptions:
         at_once=args.at_once,
         preemptible=args.preemptible,
         give_up_after=args.give_up_after,
+        checkpoint_every=args.checkpoint_every,
         exact=args.exact,
     )
 

@@ -19,6 +19,7 @@ from backend.peer.exact.worker_process import Message, WorkerProcess
 from backend.peer.training.engine import PlanData, ShardRows
 from backend.peer.training.step import Halt, Totals, Vector, totals_size
 from backend.peer.training.trainer import TrainingPlan, TrainingProgress, TrainingResult
+from backend.peer.training.training_state import StateSaver
 
 EXACT_BACKEND = "exact"
 MAX_MANIFEST = 16 << 20
@@ -84,7 +85,9 @@ class ExactEngine:
         data: PlanData,
         halt: Halt,
         report: Callable[[TrainingProgress], None],
+        saver: StateSaver | None = None,
     ) -> TrainingResult:
+        del saver  # The worker does not tell its state.
         message = {
             "type": "train",
             "weights": _bytes(weights),

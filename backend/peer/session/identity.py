@@ -23,10 +23,14 @@ _KEY = re.compile(f"[0-9a-f]{{{2 * KEY_BYTES}}}")
 
 @dataclass(frozen=True)
 class ClientIdentity:
-    """One client's secrets: its token, and the private Ed25519 key (32 bytes) of its identity."""
+    """One client's secrets: its token, and the private Ed25519 key (32 bytes) of its identity.
+
+    The next process of this machine has the same ones if they are `stored`.
+    """
 
     token: str = field(repr=False)
     key: bytes = field(repr=False)
+    stored: bool = False
 
     @property
     def public(self) -> str:
@@ -75,7 +79,8 @@ def _locked(lock: int) -> bool:
 
 def _stored_identity(state: Path, default: ClientIdentity) -> ClientIdentity:
     token = _read_or_write(state / "token", _TOKEN, default.token)
-    return ClientIdentity(token, bytes.fromhex(_read_or_write(state / "identity", _KEY, default.key.hex())))
+    key = bytes.fromhex(_read_or_write(state / "identity", _KEY, default.key.hex()))
+    return ClientIdentity(token, key, stored=True)
 
 
 def _read_or_write(path: Path, pattern: re.Pattern[str], default: str) -> str:

@@ -31,7 +31,8 @@ from backend.peer.training.engine import TrainingEngine
 from backend.peer.training.graphs import Device
 from backend.peer.training.tensorflow_engine import TensorFlowEngine
 from backend.peer.training.training_jobs import TrainingJobs
-from backend.peer.units.options import GIVE_UP_SECONDS, UnitOptions
+from backend.peer.units.checkpoint_folder import CheckpointFolder
+from backend.peer.units.options import CHECKPOINT_SECONDS, GIVE_UP_SECONDS, UnitOptions
 from backend.peer.units.session import UnitsSession
 from backend.peer.units.shard_cache import ShardCache
 from backend.peer.units.unit_trainer import UnitTrainer
@@ -66,6 +67,7 @@ class JoinOptions:
     at_once: int | None = None
     preemptible: bool = False
     give_up_after: float | None = None
+    checkpoint_every: float | None = None
     exact: bool = False
 
     def for_scheme(self, scheme: str) -> JoinOptions:
@@ -114,6 +116,8 @@ class JoinRequest:
             raise PeerError("Only a task of work units gives several to one peer; leave --at-once out.")
         if self.options.give_up_after is not None:
             raise PeerError("--give-up-after is for tasks of work units; leave it out.")
+        if self.options.checkpoint_every is not None:
+            raise PeerError("Only a work unit has checkpoints; leave --checkpoint-every out.")
 
     def _refuse_min_noise(self) -> None:
         if self.options.min_noise:
@@ -206,8 +210,14 @@ class JoinRequest:
         patience = options.give_up_after or GIVE_UP_SECONDS
         unit_options = UnitOptions(address, enlist, options.at_once or 1, options.preemptible, patience)
         jobs = self._jobs(blobs, unit_options.at_once)
-        trainer = UnitTrainer(blobs, jobs)
-        return UnitsSession(unit_options, jobs, trainer, shard_cache, reporter, random.random, self.headers)
+        every = CHECKPOINT_SECONDS if options.checkpoint_every is None else options.checkpoint_every
+        trainer = UnitTrainer(blobs, jobs, every)
+        # A unit is leased to an identity: a later process without it gets other units.
+        keeps = every and self.identity.stored
+        checkpoints = CheckpointFolder(self.state / "units", address) if keeps else None
+        return UnitsSession(
+            unit_options, jobs, trainer, shard_cache, reporter, random.random, self.headers, checkpoints
+        )
 
     def _jobs(self, source: BlobSource, at_once: int = 1) -> TrainingJobs:
         read = self.local_data.for_bundle if self.local_data else None

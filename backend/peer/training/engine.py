@@ -11,6 +11,7 @@ from backend.formats.manifest import Manifest
 from backend.peer.data.shards import Examples
 from backend.peer.training.step import Halt, Totals, Vector
 from backend.peer.training.trainer import TrainingPlan, TrainingProgress, TrainingResult
+from backend.peer.training.training_state import StateSaver
 from backend.wire.messages import Shard
 
 
@@ -66,8 +67,12 @@ class TrainingEngine(Protocol):
         data: PlanData,
         halt: Halt,
         report: Callable[[TrainingProgress], None],
+        saver: StateSaver | None = None,
     ) -> TrainingResult:
         """Trains from `weights` [P]. `halt` may end it before any step; `report` may come from a thread.
+
+        With a `saver` it continues from a saved state, and saves its own. A continued training has the
+        result of one that was never interrupted.
 
         Raises PeerError.
         """

@@ -17,6 +17,7 @@ from backend.peer.training.graphs import CheckedBundle, Device, check_bundle, im
 from backend.peer.training.measurer import VersionMeasurer
 from backend.peer.training.step import Halt, Totals, Vector
 from backend.peer.training.trainer import Trainer, TrainingPlan, TrainingProgress, TrainingResult
+from backend.peer.training.training_state import StateSaver
 
 T = TypeVar("T")
 
@@ -76,9 +77,10 @@ class TensorFlowEngine:
         data: PlanData,
         halt: Halt,
         report: Callable[[TrainingProgress], None],
+        saver: StateSaver | None = None,
     ) -> TrainingResult:
         trainer, examples = self._current().trainer, await self._in_memory(data)
-        return await self._in_thread(lambda: trainer.train(weights, plan, examples, halt, report))
+        return await self._in_thread(lambda: trainer.train(weights, plan, examples, halt, report, saver))
 
     async def totals(self, weights: Vector, data: PlanData, halt: Halt) -> Totals:
         loaded, examples = self._current(), await self._in_memory(data)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from backend.peer.training.graphs import Graphs, Tensor, import_tensorflow
 from backend.peer.training.noise import Noise
 from backend.peer.training.private_step import ExampleClip
 from backend.peer.training.step import Carry, Halt, Sums, Vector, never, read_totals, step_of, totals_size
+from backend.peer.training.training_state import StateSaver, TrainingState
 from backend.protocols.client.training_pace import Stride
 
 # A GPU works asynchronously: the host waits for it at this interval in seconds, so that a training ends in
@@ -107,16 +110,18 @@ class Trainer:
         examples: Examples,
         halt: Halt,
         report: Callable[[TrainingProgress], None],
+        saver: StateSaver | None = None,
     ) -> TrainingResult:
         """Trains from `weights` [P] over `examples`.
 
         `halt` may end it before any step; the result is then of the steps done. `report` is called at
-        intervals, from this thread. Raises PeerError when weights, examples or the plan do not fit, or
+        intervals, from this thread. With a `saver` it continues from a saved state, and saves its own; the
+        result is the same. Raises PeerError when weights, examples or the plan do not fit, or
         TensorFlow fails (for example out of memory).
         """
         self._check(weights, plan, examples)
         try:
-            return self._run(weights, plan, examples, halt, report)
+            return self._run(weights, plan, examples, halt, report, saver)
         except self._tf.errors.OpError as error:
             cause = error.message.partition("\n")[0]
             raise PeerError(
@@ -130,13 +135,18 @@ class Trainer:
         examples: Examples,
         halt: Halt,
         report: Callable[[TrainingProgress], None],
+        saver: StateSaver | None,
     ) -> TrainingResult:
         walk = self._walk(plan)
         planned = walk.length(len(examples))
         started = reported = time.perf_counter()
-        done, carry = 0, self._start(weights)
-        for next_carry in self._steps(carry, plan, walk, weights, examples, halt):
+        state = saver.start if saver else None
+        begun = done = state.steps if state else 0
+        carry = self._start(weights) if state is None else self._restored(state)
+        for next_carry in self._steps(carry, plan, walk, weights, examples, halt, begun):
             done, carry = done + 1, next_carry
+            if saver and saver.due() and done < planned:
+                saver.save(partial(self._state, done, carry))
             if (now := time.perf_counter()) - reported > REPORT_EVERY and done < planned:
                 reported = now
                 _, loss, _ = read_totals(carry["totals"].numpy())
@@ -144,20 +154,30 @@ class Trainer:
         count, loss, sums = read_totals(carry["totals"].numpy())
         end = self._end(carry)
         update = end - weights
-        step_ms = 1000 * (time.perf_counter() - started) / max(done, 1)
+        step_ms = 1000 * (time.perf_counter() - started) / max(done - begun, 1)
         report(TrainingProgress(done, planned, loss))
         change = self._change(plan, update, done) if done else None
         return TrainingResult(update, change, count, done, planned, loss, sums, step_ms, end)
 
     def _steps(
-        self, carry: Carry, plan: TrainingPlan, walk: Walk, weights: Vector, examples: Examples, halt: Halt
+        self,
+        carry: Carry,
+        plan: TrainingPlan,
+        walk: Walk,
+        weights: Vector,
+        examples: Examples,
+        halt: Halt,
+        begun: int,
     ) -> Iterator[Carry]:
-        """Yields the carry after each step. On a GPU the last few steps may still be running."""
+        """Yields the carry after each step that follows the first `begun`.
+
+        On a GPU the last few steps may still be running.
+        """
         corrections, noise = self._corrections(plan, weights), Noise()
         microbatch = plan.privacy.microbatch if plan.privacy else 0
         rate = np.float32(plan.learning_rate)
         stride, waited, unfinished = Stride(), time.perf_counter(), 0
-        for done, rows in enumerate(walk.batches(len(examples))):
+        for done, rows in islice(enumerate(walk.batches(len(examples))), begun, None):
             if halt(done, stride.step_seconds):
                 return
             batch = examples.batch(rows, self._manifest.batch_size)
@@ -165,7 +185,7 @@ class Trainer:
             bound = self._bound(plan, noise)
             carry = self._step(carry, batch, rate, key, corrections, bound, microbatch)
             unfinished += 1
-            if unfinished * stride.step_seconds >= WAIT_EVERY or done < 2:
+            if unfinished * stride.step_seconds >= WAIT_EVERY or done < begun + 2:
                 carry["totals"].numpy()
                 now = time.perf_counter()
                 stride.stepped(now - waited, unfinished)
@@ -250,6 +270,16 @@ class Trainer:
             "slots": tf.zeros([self._manifest.optimizer.slots, sizes.trainable], tf.float32),
             "totals": tf.zeros([totals_size(self._manifest.metrics)], tf.float64),
         }
+
+    def _restored(self, state: TrainingState) -> Carry:
+        slots = state.slots.reshape(self._manifest.optimizer.slots, self._manifest.parameters.trainable)
+        restored = {"slots": slots, "totals": state.totals}
+        return self._start(state.weights) | {name: self._tf.constant(one) for name, one in restored.items()}
+
+    def _state(self, done: int, carry: Carry) -> TrainingState:
+        return TrainingState(
+            done, self._end(carry), carry["slots"].numpy().reshape(-1), carry["totals"].numpy()
+        )
 
     def _end(self, carry: Carry) -> Vector:
         return np.concatenate([carry["trainable"].numpy(), carry["state"].numpy()])

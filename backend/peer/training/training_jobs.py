@@ -26,6 +26,7 @@ from backend.peer.training.private_step import ExampleClip
 from backend.peer.training.protection import protected
 from backend.peer.training.step import Halt, Sums, Totals, Vector, read_totals, totals_size
 from backend.peer.training.trainer import Control, TrainingPlan, TrainingProgress, TrainingResult
+from backend.peer.training.training_state import StateSaver
 from backend.wire.messages import Evaluate, Privacy, Train
 
 T = TypeVar("T")
@@ -168,9 +169,10 @@ class TrainingJobs:
         data: PlanData,
         halt: Halt,
         report: Callable[[TrainingProgress], None],
+        saver: StateSaver | None = None,
     ) -> TrainingResult:
         """Trains by `plan` (`TrainingEngine.train`)."""
-        return await self._engine.train(weights, plan, data, halt, report)
+        return await self._engine.train(weights, plan, data, halt, report, saver)
 
     async def measure(self, job: TrainingJob[Evaluate]) -> tuple[int, float, Sums]:
         """Returns examples, mean loss and metric rows of the version; holds one shard in memory at a time.

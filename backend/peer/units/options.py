@@ -9,6 +9,8 @@ from backend.wire.unit_messages import MOST_SLOTS, Enlist
 
 # A rented machine costs money while it waits for a server that does not return.
 GIVE_UP_SECONDS = 3600.0
+# Seconds between two checkpoints of a unit: what a killed peer trains again at most.
+CHECKPOINT_SECONDS = 30.0
 
 
 @dataclass(frozen=True)

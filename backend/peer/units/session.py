@@ -17,9 +17,11 @@ from backend.peer.session.transport import NO_HEADERS, UNITS, chunks
 from backend.peer.session.work_clock import WorkClock
 from backend.peer.training.trainer import TrainingResult
 from backend.peer.training.training_jobs import TrainingJobs
+from backend.peer.units.checkpoint_folder import CheckpointFile, CheckpointFolder
 from backend.peer.units.options import UnitOptions
 from backend.peer.units.server_messages import UnitNews
 from backend.peer.units.shard_cache import ShardCache
+from backend.peer.units.unit_checkpoint import UnitOwner
 from backend.peer.units.unit_trainer import UnitTrainer, UnitWork
 from backend.protocols.client import unit_client_events
 from backend.protocols.client.participant_events import Close, Connect, Disconnected, Load
@@ -44,8 +46,10 @@ class UnitsSession:
         reporter: Reporter,
         random: Callable[[], float],
         headers: Mapping[str, str] = NO_HEADERS,
+        checkpoints: CheckpointFolder | None = None,
     ) -> None:
         self._options = options
+        self._checkpoints = checkpoints
         self.jobs = jobs
         self._trainer = trainer
         self._shard_cache = shard_cache
@@ -80,6 +84,8 @@ class UnitsSession:
         start = unit_client_events.StartUnitClient(
             self._options.enlist, self._options.slots, self._options.at_once
         )
+        if self._checkpoints is not None:
+            await asyncio.to_thread(self._checkpoints.delete_old)
         try:
             return await self._loop.run(self, start, stop, leave)
         finally:
@@ -119,7 +125,7 @@ class UnitsSession:
             case Load(bundle):
                 self._loop.spawn(self._load(bundle))
             case unit_client_events.FetchUnit(unit):
-                work = self._work[unit.lease] = UnitWork(unit)
+                work = self._work[unit.lease] = UnitWork(unit, self._checkpoint(unit))
                 self._loop.spawn(self._fetch(work))
                 self._loop.spawn(self._send_heartbeats(work))
             case unit_client_events.TrainUnit(unit):
@@ -127,12 +133,35 @@ class UnitsSession:
             case unit_client_events.FinishUnit(lease):
                 self._work[lease].stop.set()
             case unit_client_events.ForgetUnit(lease):
-                self._work.pop(lease).forget()
-                self._trainer.release(lease)
+                self._forget(self._work.pop(lease))
             case unit_client_events.SendResultChunks(lease, start, until):
                 self._send_chunks(lease, start, until)
             case Close():
                 self._connection.finish()
+
+    def _checkpoint(self, unit: Unit) -> CheckpointFile | None:
+        """Returns the file for a unit's checkpoints, None where none are written."""
+        machine = self.machine
+        if self._checkpoints is None or machine.bundle is None or machine.ready is None:
+            return None
+        owner = UnitOwner(
+            self._options.address,
+            self._client,
+            machine.bundle,
+            machine.ready.backend,
+            machine.ready.program,
+        )
+        return self._checkpoints.file(owner, unit)
+
+    def _forget(self, work: UnitWork) -> None:
+        """Ends all work on a unit. Other units that it has no lease of are others' by now."""
+        work.forget()
+        self._trainer.release(work.unit.lease)
+        if work.checkpoint is not None:
+            work.checkpoint.delete()
+        if self._checkpoints is not None:
+            files = [one.checkpoint for one in self._work.values() if one.checkpoint]
+            self._checkpoints.keep_only(files)
 
     async def _load(self, bundle: str) -> None:
         self._reporter.tell("loading", "Loading the model.")
@@ -156,9 +185,9 @@ class UnitsSession:
     async def _train(self, work: UnitWork) -> None:
         unit = work.unit
         report = session_jobs.report_steps(f"Unit {unit.unit}", self._reporter)
-        sentence = f"Unit {unit.unit}: training, in epoch {unit.epoch}."
-        self._reporter.tell("training", sentence, lease=unit.lease, unit=unit.unit, epoch=unit.epoch)
         try:
+            await self._trainer.resume(work)
+            self._tell_training(work)
             result = await self._trainer.train(work, report)
         except (PeerError, MemoryError) as error:
             cause: Cause = "memory" if isinstance(error, MemoryError) else "failed"
@@ -218,6 +247,14 @@ class UnitsSession:
             return
         for chunk in chunks(content, lease, start, until, self._chunk_bytes):
             self._connection.send(chunk)
+
+    def _tell_training(self, work: UnitWork) -> None:
+        unit, done = work.unit, work.steps
+        sentence = f"Unit {unit.unit}: training, in epoch {unit.epoch}."
+        if done:
+            sentence = f"Unit {unit.unit}: training continues after step {done}, in epoch {unit.epoch}."
+        lease, epoch = unit.lease, unit.epoch
+        self._reporter.tell("training", sentence, lease=lease, unit=unit.unit, epoch=epoch, steps=done)
 
     def _tell_partial(self, unit: Unit, result: TrainingResult) -> None:
         if result.steps < result.planned:

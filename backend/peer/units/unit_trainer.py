@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,6 +16,8 @@ from backend.peer.training.engine import PlanData, ShardRows
 from backend.peer.training.step import Vector
 from backend.peer.training.trainer import TrainingPlan, TrainingProgress, TrainingResult
 from backend.peer.training.training_jobs import TrainingJobs
+from backend.peer.training.training_state import StateSaver, TrainingState
+from backend.peer.units.checkpoint_folder import CheckpointFile
 from backend.peer.units.snapshots import FetchedWeights
 from backend.wire.unit_messages import Unit
 
@@ -24,14 +27,17 @@ class UnitWork:
     """One leased unit, from its arrival until it is forgotten.
 
     `stop` ends its training after the current step; `forgotten` discards its result. `steps` counts the steps
-    taken so far, and `content` is the result to send.
+    taken so far, and `content` is the result to send. The training continues from `state`, if there is one,
+    which an earlier process wrote to the `checkpoint`.
     """
 
     unit: Unit
+    checkpoint: CheckpointFile | None = None
     stop: threading.Event = field(default_factory=threading.Event)
     forgotten: bool = False
     data: PlanData | None = None
     weights: Vector | None = None
+    state: TrainingState | None = None
     steps: int = 0
     content: memoryview | None = None
 
@@ -41,11 +47,15 @@ class UnitWork:
 
 
 class UnitTrainer:
-    """Fetches and trains units on the loaded bundle. Owns the weights that they start from."""
+    """Fetches and trains units on the loaded bundle. Owns the weights that they start from.
 
-    def __init__(self, blobs: BlobCache, jobs: TrainingJobs) -> None:
+    It writes a unit's checkpoint every `checkpoint_interval` seconds.
+    """
+
+    def __init__(self, blobs: BlobCache, jobs: TrainingJobs, checkpoint_interval: float = 0.0) -> None:
         self._blobs = blobs
         self._jobs = jobs
+        self._interval = checkpoint_interval
         self._snapshots = FetchedWeights(self._weights)
         # The lease of the last result, and the weights after it.
         self._last_result: tuple[int, Vector] | None = None
@@ -55,6 +65,14 @@ class UnitTrainer:
         unit = work.unit
         work.weights = await self._snapshots.take(unit.lease, unit.weights)
         work.data = await self._jobs.rows(ShardRows((unit.shard,), unit.first, unit.examples))
+
+    async def resume(self, work: UnitWork) -> None:
+        """Reads the checkpoint of a unit, if there is one: its training continues from there."""
+        if work.checkpoint is None:
+            return
+        state = await asyncio.to_thread(work.checkpoint.read)
+        if state is not None and state.fits(self._jobs.manifest):
+            work.state, work.steps = state, state.steps
 
     async def train(self, work: UnitWork, report: Callable[[TrainingProgress], None]) -> TrainingResult:
         """Trains a fetched unit; `report` is called from the thread. Raises PeerError.
@@ -80,7 +98,11 @@ class UnitTrainer:
             work.steps = progress.step
             report(progress)
 
-        result = await self._jobs.run(plan, start, data, lambda *_: work.stop.is_set(), report_step)
+        saver = None
+        if work.checkpoint is not None:
+            saver = StateSaver(self._interval, work.checkpoint.write, work.state)
+            work.state = None
+        result = await self._jobs.run(plan, start, data, lambda *_: work.stop.is_set(), report_step, saver)
         work.steps, work.data, work.weights = result.steps, None, None
         if result.steps and not work.forgotten:
             end = result.end

@@ -19,6 +19,7 @@ from backend.peer.training import training_jobs
 from backend.peer.training.engine import PlanData
 from backend.peer.training.step import Halt, Vector
 from backend.peer.training.trainer import TrainingPlan, TrainingProgress, TrainingResult
+from backend.peer.training.training_state import StateSaver
 from backend.wire.messages import Train
 
 
@@ -59,13 +60,14 @@ def _watch(folder: Path) -> None:
             data: PlanData,
             halt: Halt,
             report: Callable[[TrainingProgress], None],
+            saver: StateSaver | None = None,
         ) -> TrainingResult:
             def watched(progress: TrainingProgress) -> None:
                 with (folder / "steps").open("a") as file:
                     file.write(f"{progress.step} {progress.steps}\n")
                 report(progress)
 
-            return await super().run(plan, weights, data, halt, watched)
+            return await super().run(plan, weights, data, halt, watched, saver)
 
         async def train(
             self, job: training_jobs.TrainingJob[Train], name: str, report: Callable[[TrainingProgress], None]
