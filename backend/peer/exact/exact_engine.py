@@ -19,7 +19,7 @@ from backend.peer.exact.worker_process import Message, WorkerProcess
 from backend.peer.training.engine import PlanData, ShardRows
 from backend.peer.training.step import Halt, Totals, Vector, totals_size
 from backend.peer.training.trainer import TrainingPlan, TrainingProgress, TrainingResult
-from backend.peer.training.training_state import StateSaver
+from backend.peer.training.training_state import StateSaver, TrainingState
 
 EXACT_BACKEND = "exact"
 MAX_MANIFEST = 16 << 20
@@ -87,11 +87,11 @@ class ExactEngine:
         report: Callable[[TrainingProgress], None],
         saver: StateSaver | None = None,
     ) -> TrainingResult:
-        del saver  # The worker does not tell its state.
         message = {
             "type": "train",
             "weights": _bytes(weights),
             "plan": _plan(plan, _rows(data), self.manifest),
+            **_saving(saver),
         }
         if halt(0, 0.0):
             return TrainingResult(np.zeros_like(weights), None, 0, 0, 0, 0.0, [], 0.0, weights)
@@ -103,7 +103,8 @@ class ExactEngine:
                 if not stopping and halt(stepped["step"], stepped["stepMs"] / 1000):
                     stopping.append(asyncio.create_task(worker.stop()))
 
-            return _result(await worker.ask(message, progress))
+            save = None if saver is None else lambda told: saver.write(_state(told))
+            return _result(await worker.ask(message, progress, save))
 
     async def totals(self, weights: Vector, data: PlanData, halt: Halt) -> Totals:
         shards = [shard.sha256 for shard in _rows(data).shards]
@@ -212,6 +213,30 @@ def _plan(plan: TrainingPlan, rows: ShardRows, manifest: Manifest) -> Mapping[st
         "shards": [shard.sha256 for shard in rows.shards],
         "unit": unit,
     }
+
+
+def _saving(saver: StateSaver | None) -> Message:
+    """Returns how a training saves its state, in the worker's words."""
+    if saver is None:
+        return {}
+    state = saver.start and {
+        "steps": saver.start.steps,
+        "weights": _bytes(saver.start.weights),
+        "slots": _bytes(saver.start.slots),
+        "totals": saver.start.totals.astype("<f8", copy=False).tobytes(),
+        "hashes": list(saver.start.hashes),
+    }
+    return {"saving": {"every": 1000 * saver.interval, "state": state, "place": None}}
+
+
+def _state(told: Message) -> TrainingState:
+    return TrainingState(
+        steps=told["steps"],
+        weights=np.frombuffer(told["weights"], "<f4"),
+        slots=np.frombuffer(told["slots"], "<f4"),
+        totals=np.frombuffer(told["totals"], "<f8"),
+        hashes=tuple(told["hashes"]),
+    )
 
 
 def _milliseconds_left(plan: TrainingPlan) -> float | None:

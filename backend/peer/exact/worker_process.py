@@ -41,6 +41,7 @@ class WorkerProcess:
         self._input: asyncio.StreamWriter | None = None
         self._answers: dict[int, asyncio.Future[Message]] = {}
         self._progress: Callable[[Message], None] | None = None
+        self._save: Callable[[Message], None] | None = None
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._tasks: set[asyncio.Task[None]] = set()
         self._last_id = 0
@@ -63,15 +64,21 @@ class WorkerProcess:
             await self.close()
             raise PeerError(f"The worker in Node.js did not start within {START_SECONDS:.0f} s.") from None
 
-    async def ask(self, message: Message, report: Callable[[Message], None] | None = None) -> Message:
-        """Sends a message of the worker's and returns its answer; `report` gets the progress before it.
+    async def ask(
+        self,
+        message: Message,
+        report: Callable[[Message], None] | None = None,
+        save: Callable[[Message], None] | None = None,
+    ) -> Message:
+        """Sends a message of the worker's and returns its answer.
 
+        `report` gets the progress before it; `save` gets, in a thread, the states that a training saves.
         Raises PeerError with the worker's sentence if it fails, or ends.
         """
         self._last_id += 1
         answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         self._answers[self._last_id] = answer
-        self._progress = report
+        self._progress, self._save = report, save
         try:
             await self._send({**message, "id": self._last_id})
             return await answer
@@ -138,6 +145,9 @@ class WorkerProcess:
         elif kind == "progress":
             if self._progress is not None:
                 self._progress(message)
+        elif kind == "state":
+            if self._save is not None:
+                self._spawn(asyncio.to_thread(self._save, message))
         elif (answer := self._answers.get(message.get("id", 0))) is not None and not answer.done():
             if kind == "failed":
                 answer.set_exception(PeerError(str(message["message"])))

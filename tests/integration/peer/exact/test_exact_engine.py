@@ -19,6 +19,7 @@ from backend.peer.exact.exact_engine import ExactEngine
 from backend.peer.training.engine import ShardRows
 from backend.peer.training.step import Vector, never
 from backend.peer.training.trainer import Control, TrainingPlan, TrainingProgress
+from backend.peer.training.training_state import StateSaver, TrainingState
 from backend.wire.messages import Shard
 
 PLAN = TrainingPlan(epochs=1, learning_rate=0.01, seed=7, batch_size=32)
@@ -89,6 +90,26 @@ async def test_a_training_is_halted_between_its_steps(engine: ExactEngine, folde
     before = await engine.train(folder.weights, PLAN, rows, lambda *_: True, lambda _: None)
     assert before.steps == 0
     assert not before.update.any()
+
+
+async def test_a_continued_training_has_the_bits_and_checkpoints_of_an_uninterrupted_one(
+    engine: ExactEngine, folder: Folder
+) -> None:
+    rows = ShardRows((folder.shard,), 32, 64)
+    plan = TrainingPlan(epochs=5, learning_rate=0.01, seed=7, batch_size=8, first_step=3, proximal_mu=0.1)
+    alone = await engine.train(folder.weights, plan, rows, never, lambda _: None)
+    states: list[TrainingState] = []
+    saver = StateSaver(0.0, states.append)
+    saved = await engine.train(folder.weights, plan, rows, never, lambda _: None, saver)
+    assert saved.update.tobytes() == alone.update.tobytes()
+    for state in (states[0], states[-1]):
+        assert 0 < state.steps < alone.planned
+        assert state.fits(engine.manifest)
+        saver = StateSaver(1000.0, states.append, state)
+        again = await engine.train(folder.weights, plan, rows, never, lambda _: None, saver)
+        assert hashlib.sha256(again.update).digest() == hashlib.sha256(alone.update).digest()
+        for name in ("examples", "steps", "planned", "loss", "sums", "checkpoints"):
+            assert getattr(again, name) == getattr(alone, name)
 
 
 async def test_a_training_ends_before_its_deadline(engine: ExactEngine, folder: Folder) -> None:

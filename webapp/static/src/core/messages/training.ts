@@ -94,6 +94,37 @@ export function clock(): number {
   return performance.timeOrigin + performance.now();
 }
 
+/** The state of a training between two steps, from which the training can continue with the same result. */
+export interface TrainingState {
+  readonly steps: number;
+  /** float32. */
+  readonly weights: ArrayBuffer;
+  /** The optimizer's values, float32, slot after slot. */
+  readonly slots: ArrayBuffer;
+  /** float64: examples, the sum of their losses, and the sums of the metrics. */
+  readonly totals: ArrayBuffer;
+  /** The SHA-256 of the weights after some of the steps (core/numerics/checkpoints.ts). */
+  readonly hashes: readonly string[];
+}
+
+/** The file of a unit's checkpoints on this device (workers/training/checkpoint-file.ts). */
+export interface CheckpointPlace {
+  readonly task: string;
+  /** The hash of all that the result depends on. */
+  readonly key: string;
+  readonly lease: number;
+}
+
+/** How a training saves its state; it continues from a saved one. */
+export interface StateSaving {
+  /** Milliseconds between two states. */
+  readonly every: number;
+  /** Null for one that reads its state from the place, or begins. */
+  readonly state: TrainingState | null;
+  /** Null for one that tells its states. */
+  readonly place: CheckpointPlace | null;
+}
+
 /** A version's weights: their address at the server, or the float32 values if a peer has them itself. */
 export type WeightsSource = string | ArrayBuffer;
 
@@ -114,6 +145,8 @@ export type ToWorker =
       readonly plan: TrainingPlan;
       /** Set for a training that is traced. */
       readonly trace?: TraceRequest;
+      /** Set for a training that saves its state. */
+      readonly saving?: StateSaving | undefined;
     }
   /** Computes one tensor of the training step from its inputs, in the order in which a trace gave them. */
   | {
@@ -199,6 +232,8 @@ export type FromWorker =
       readonly loss: number;
       readonly stepMs: number;
     }
+  /** The state of a training that saves it in no file; transferred. */
+  | ({ readonly type: "state"; readonly id: number } & TrainingState)
   | {
       readonly type: "trained";
       readonly id: number;

@@ -36,6 +36,13 @@ function inWorkerTerms(message: FromPeer): object {
   if (message.type !== "train" && message.type !== "measure") return message;
   const weights = buffer(message.weights);
   if (message.type === "measure") return { ...message, weights };
+  const { saving } = message;
+  const state = saving?.state && {
+    ...saving.state,
+    weights: buffer(saving.state.weights),
+    slots: buffer(saving.state.slots),
+    totals: buffer(saving.state.totals),
+  };
   const { unit, until } = message.plan;
   const start = unit?.start && { ...unit.start, own: buffer(unit.start.own) };
   const plan = {
@@ -43,7 +50,7 @@ function inWorkerTerms(message: FromPeer): object {
     until: until === null ? null : clock() + until,
     unit: unit && { ...unit, start },
   };
-  return { ...message, weights, plan };
+  return { ...message, weights, plan, ...(saving && { saving: { ...saving, state } }) };
 }
 
 /** Returns the answer with its problem in English: a peer has no page that translates it. */

@@ -1,5 +1,6 @@
 /** The training worker: decodes messages, calls the handlers, and answers. */
 
+import type { Backend } from "../../core/backend";
 import type { Bundle } from "../../core/data/bundle";
 import { type Examples, joinShards } from "../../core/data/examples";
 import type { MistakeFindings } from "../../core/data/mistakes";
@@ -8,8 +9,10 @@ import {
   type ControlVariates,
   clock,
   type FromWorker,
+  type StateSaving,
   type ToWorker,
   type TrainingPlan,
+  type TrainingState,
 } from "../../core/messages/training";
 import { metricRows } from "../../core/numerics/metrics";
 import { isLasting, later, messageOf, UserError } from "../../core/user-messages";
@@ -19,11 +22,13 @@ import { type BundleSource, openBundle } from "../downloads/bundles";
 import { PrefetchedFiles } from "../downloads/prefetch";
 import { AnswerReviewer, type ExaminedPart, storedInShards, storedInSource } from "./answer-review";
 import { chooseBackend } from "./backend-choice";
+import { forgetStates, storedStates } from "./checkpoint-file";
 import { keepChange, ownVariate, undoChange } from "./control-variates";
 import { batchesOfShards, batchesOfSource, Evaluator } from "./evaluator";
 import { LocalExamples } from "./input/local-data";
 import { plannedFeed } from "./input/plan-examples";
 import { protect } from "./protection";
+import { StateSaver } from "./state-saver";
 import { TrainingStep } from "./step";
 import { tracerOf } from "./tracing/tracer-of";
 import { train, type VariateChange } from "./trainer";
@@ -33,6 +38,7 @@ type TrainingMessage<T extends ToWorker["type"]> = Extract<ToWorker, { type: T }
 /** The state that `load` leaves for later messages. */
 interface LoadedModel {
   readonly origin: string;
+  readonly backend: Backend;
   readonly source: BundleSource;
   readonly step: TrainingStep;
   /**
@@ -79,7 +85,7 @@ async function load({ id, origin, bundle, setup }: TrainingMessage<"load">): Pro
   examiner = undefined;
   const source = await openBundle(origin, bundle);
   const choice = await chooseBackend(setup, source);
-  loaded = { origin, source, step: choice.step, sliced: null };
+  loaded = { origin, backend: choice.backend, source, step: choice.step, sliced: null };
   const { backend, sliced, stepMs } = choice;
   const sliceable = source.bundle.slice !== null;
   const parameters = parameterCount(source);
@@ -137,8 +143,22 @@ async function stepFor(current: LoadedModel, { privacy }: TrainingPlan): Promise
   return current.sliced;
 }
 
+/** Returns what saves a training's state: in its file, or by telling it. */
+async function saverOf(
+  { backend, source }: LoadedModel,
+  id: number,
+  { every, state, place }: StateSaving,
+): Promise<StateSaver> {
+  const { parameters, optimizer } = source.bundle;
+  const sizes = { weights: parameterCount(source), slots: optimizer.slots * parameters.trainable };
+  if (place !== null) return storedStates(place, every, backend, sizes);
+  const tell = (told: TrainingState) =>
+    post({ type: "state", id, ...told }, [told.weights, told.slots, told.totals]);
+  return new StateSaver(every, tell, state);
+}
+
 async function runPlan(
-  { id, weights, plan, trace }: TrainingMessage<"train">,
+  { id, weights, plan, trace, saving }: TrainingMessage<"train">,
   stopsBefore: number,
 ): Promise<void> {
   const loaded = requireLoaded();
@@ -154,7 +174,8 @@ async function runPlan(
     plannedFeed(source.bundle, plan, own, bring),
   ]);
   const tracer = trace && (await tracerOf(step, plan, trace));
-  const feed = open();
+  const saver = saving && (await saverOf(loaded, id, saving));
+  const feed = open(saver?.start?.steps ?? 0);
   const { update, local, change, ...outcome } = await train({
     bundle: source.bundle,
     step,
@@ -163,6 +184,7 @@ async function runPlan(
     variates,
     feed,
     tracer,
+    saver,
     onProgress: (progress) => post({ type: "progress", id, ...progress }),
     stopped: ending(stopsBefore, plan.until),
   }).finally(() => {
@@ -276,6 +298,7 @@ export function receive(data: ToWorker): void {
   }
   if (data.type === "forget") {
     ahead.forget(data.lease);
+    forgetStates(data.lease);
     return;
   }
   if (data.type === "fetch") {

@@ -1,7 +1,7 @@
 /** Adds up the reports of steps: exact over batches, shards and clients. */
 
 import { dispose, type Tensor1D } from "@tensorflow/tfjs-core";
-import type { MetricTotals } from "../../core/messages/training";
+import type { MetricTotals, TrainingState } from "../../core/messages/training";
 import type { HealthWatch } from "../../engine/backend-health";
 
 /** Sums of the loss by examples, and of each metric row's numerator and denominator. */
@@ -10,6 +10,22 @@ export class MetricSums {
   steps = 0;
   #loss = 0;
   #values: number[] = [];
+
+  /** The sums after the steps of a saved state. */
+  static from({ steps, totals }: Pick<TrainingState, "steps" | "totals">): MetricSums {
+    const [examples = 0, loss = 0, ...values] = new Float64Array(totals);
+    const sums = new MetricSums();
+    sums.examples = examples;
+    sums.steps = steps;
+    sums.#loss = loss;
+    sums.#values = values;
+    return sums;
+  }
+
+  /** The sums as a saved state has them. */
+  get totals(): Float64Array<ArrayBuffer> {
+    return Float64Array.of(this.examples, this.#loss, ...this.#values);
+  }
 
   /** Adds a `report`, the loss and then the pairs, of a batch with this number of examples. */
   add([loss = 0, ...values]: ArrayLike<number> & Iterable<number>, examples: number): void {
@@ -65,8 +81,12 @@ export class ReportInterval {
   #last = 0;
   #since = performance.now();
   readonly #begin = this.#since;
+  /** The steps of an earlier worker. */
+  readonly #before: number;
 
-  constructor(private readonly tally: MetricSums) {}
+  constructor(private readonly tally: MetricSums) {
+    this.#before = tally.steps;
+  }
 
   /** Records the end of a step. */
   stepped(): void {
@@ -76,7 +96,7 @@ export class ReportInterval {
   }
 
   get meanMs(): number {
-    return (this.#since - this.#begin) / Math.max(this.tally.steps, 1);
+    return (this.#since - this.#begin) / Math.max(this.tally.steps - this.#before, 1);
   }
 
   get nextMs(): number {

@@ -9,6 +9,7 @@ import {
   type Tensor1D,
   type TensorContainer,
   tensor1d,
+  tensor2d,
   tidy,
   zeros,
 } from "@tensorflow/tfjs-core";
@@ -78,6 +79,12 @@ export function flatVector({ trainable, state }: Variables): Tensor1D {
   const parts = trainable instanceof Tensor ? [trainable] : trainable;
   const vectors = [...parts, ...(state ? [state] : [])].map((part) => reshape(part, [part.size]) as Tensor1D);
   return concat1d(vectors);
+}
+
+/** Returns the optimizer's values, slot after slot, as one vector; call it within a tidy. */
+export function flatSlots(slots: NonNullable<Variables["slots"]>): Tensor1D {
+  const parts = slots instanceof Tensor ? [slots] : slots.flat();
+  return concat1d(parts.map((part) => reshape(part, [part.size]) as Tensor1D));
 }
 
 /** Joins loss and metrics in one tensor, for one readback. */
@@ -151,6 +158,31 @@ export class TrainingStep {
   get traceable(): { readonly train: Graph; readonly apply: Graph } {
     if (this.graphs instanceof FlatStep && !this.sliced) return this.graphs;
     throw new Error("A training is traced on whole batches, by a backend without generated shaders.");
+  }
+
+  /** Uploads the values of a saved state. The caller owns the result. */
+  restore(weights: Float32Array, slots: Float32Array): Variables {
+    const { graphs, bundle } = this;
+    const { trainable } = bundle.parameters;
+    const { slots: count } = bundle.optimizer;
+    const { state, ...start } = startVariables(bundle, weights);
+    if (graphs instanceof FlatStep) {
+      const { slots: zeroed, ...values } = start;
+      if (zeroed === undefined) return { ...values, ...(state && { state }) };
+      dispose(zeroed as Tensor);
+      return { ...values, ...(state && { state }), slots: tensor2d(slots, [count, trainable]) };
+    }
+    const cut = (values: Float32Array) => tidy(() => [...graphs.cutVector(tensor1d(values))]);
+    disposeVariables(start);
+    return {
+      trainable: cut(weights.slice(0, trainable)),
+      ...(state && { state }),
+      ...(count > 0 && {
+        slots: Array.from({ length: count }, (_, slot) =>
+          cut(slots.slice(slot * trainable, (slot + 1) * trainable)),
+        ),
+      }),
+    };
   }
 
   /** Uploads what a plan adds to each gradient: `start` and `drift` have a value for each trainable one. */

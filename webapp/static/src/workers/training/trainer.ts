@@ -3,7 +3,7 @@
 import { type Tensor1D, tidy } from "@tensorflow/tfjs-core";
 import { sha256, toHex } from "../../core/crypto/bytes";
 import type { Bundle } from "../../core/data/bundle";
-import type { MetricTotals, TrainingPlan } from "../../core/messages/training";
+import type { MetricTotals, TrainingPlan, TrainingState } from "../../core/messages/training";
 import { elastic } from "../../core/numerics/aggregation/elastic";
 import { checkpointSteps } from "../../core/numerics/checkpoints";
 import { combine, controlChange } from "../../core/numerics/scaffold";
@@ -12,10 +12,12 @@ import { HealthWatch } from "../../engine/backend-health";
 import type { Feed } from "./input/feed";
 import { MetricSums, ReportInterval, take, yieldToMessages } from "./metric-sums";
 import { boundOf } from "./private-step";
+import type { StateSaver } from "./state-saver";
 import {
   type Corrections,
   disposeCorrections,
   disposeVariables,
+  flatSlots,
   flatVector,
   startVariables,
   type TrainingStep,
@@ -65,6 +67,8 @@ export interface TrainingOptions {
   readonly feed: Feed;
   /** Set for a training that is traced. */
   readonly tracer?: Tracer | undefined;
+  /** Set for a training that saves its state. */
+  readonly saver?: StateSaver | undefined;
   readonly onProgress: (progress: StepProgress) => void;
   /** Called before every step, with the milliseconds that it will take; true ends the training. */
   readonly stopped: (steps: number, stepMs: number) => boolean;
@@ -98,6 +102,24 @@ function initialWeights({ plan: { unit }, weights }: TrainingOptions): Float32Ar
   return elastic(own, weights, start.elasticity);
 }
 
+/** Reads the state after the steps in `tally`. */
+async function stateOf(
+  watch: HealthWatch,
+  variables: Variables,
+  tally: MetricSums,
+  hashes: readonly Promise<string>[],
+): Promise<TrainingState> {
+  const read = async (vector: Tensor1D) => Float32Array.from(await take(watch, vector)).buffer;
+  const { slots } = variables;
+  return {
+    steps: tally.steps,
+    weights: await read(tidy(() => flatVector(variables))),
+    slots: slots ? await read(tidy(() => flatSlots(slots))) : new ArrayBuffer(0),
+    totals: tally.totals.buffer,
+    hashes: await Promise.all(hashes),
+  };
+}
+
 function correctionsOf({ bundle, step, weights, plan, variates }: TrainingOptions): Promise<Corrections> {
   return step.corrections(plan.proximalMu, {
     ...(plan.proximalMu !== 0 && { start: weights.subarray(0, bundle.parameters.trainable) }),
@@ -120,11 +142,15 @@ async function trainWith(training: TrainingOptions, corrections: Corrections): P
   const { steps: planned } = feed;
   const watch = new HealthWatch();
   const bound = plan.privacy && boundOf(plan.privacy, plan.batchSize);
-  const tally = new MetricSums();
+  const { saver } = training;
+  const saved = saver?.start ?? null;
+  const tally = saved ? MetricSums.from(saved) : new MetricSums();
   const stride = new ReportInterval(tally);
   const marks = new Set(plan.unit?.checkpoints ? checkpointSteps(planned) : []);
-  const hashes: Promise<string>[] = [];
-  let variables = startVariables(bundle, initialWeights(training));
+  const hashes = (saved?.hashes ?? []).map((hash) => Promise.resolve(hash));
+  let variables = saved
+    ? step.restore(new Float32Array(saved.weights), new Float32Array(saved.slots))
+    : startVariables(bundle, initialWeights(training));
   let reading: Promise<void> = Promise.resolve();
   const record = async (report: Tensor1D, count: number): Promise<void> => {
     const values = await take(watch, report);
@@ -135,7 +161,11 @@ async function trainWith(training: TrainingOptions, corrections: Corrections): P
     training.onProgress({ step: tally.steps, steps: planned, loss, stepMs: stride.meanMs });
   };
 
-  for (let number = 1; number <= planned && !training.stopped(number - 1, stride.nextMs); number++) {
+  for (
+    let number = tally.steps + 1;
+    number <= planned && !training.stopped(number - 1, stride.nextMs);
+    number++
+  ) {
     const batch = await feed.next();
     tracer?.begin(number, variables);
     const result = step.run(variables, batch, { ...plan, step: number }, corrections, bound);
@@ -144,6 +174,10 @@ async function trainWith(training: TrainingOptions, corrections: Corrections): P
     if (marks.has(number)) hashes.push(checkpointOf(watch, variables));
     await reading;
     reading = record(result.report, batch.examples);
+    if (saver?.isDue && number < planned) {
+      await reading;
+      await saver.save(() => stateOf(watch, variables, tally, hashes));
+    }
     await yieldToMessages();
   }
   await reading;

@@ -20,14 +20,16 @@ const AHEAD = 2;
 export class SourceFeed implements Feed {
   readonly #order: BatchOrder;
   readonly #coming: Promise<PreparedBatch>[] = [];
-  #asked = 0;
+  #asked: number;
   #closed = false;
 
   constructor(
     private readonly bundle: Bundle,
     private readonly source: ExampleSource,
     private readonly walk: Walk,
+    begun = 0,
   ) {
+    this.#asked = begun;
     this.#order = new BatchOrder(source.count, walk);
   }
 

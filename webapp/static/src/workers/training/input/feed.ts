@@ -27,9 +27,14 @@ export function feederCount(cores: number, shared: boolean): number {
 }
 
 class DirectFeed implements Feed {
-  #step = 0;
+  #step: number;
 
-  constructor(private readonly preparation: Preparation) {}
+  constructor(
+    private readonly preparation: Preparation,
+    begun: number,
+  ) {
+    this.#step = begun;
+  }
 
   get steps(): number {
     return this.preparation.steps;
@@ -57,14 +62,16 @@ class WaitingBatch {
 class PooledFeed implements Feed {
   readonly #feeders: Worker[];
   readonly #waiting = new Map<number, WaitingBatch>();
-  #asked = 0;
-  #given = 0;
+  #asked: number;
+  #given: number;
 
   constructor(
     readonly steps: number,
     count: number,
     open: Extract<ToFeeder, { type: "open" }>,
+    begun: number,
   ) {
+    this.#asked = this.#given = begun;
     this.#feeders = Array.from({ length: count }, () => this.#start(open));
     for (let n = 0; n < 2 * count; n++) this.#ask();
   }
@@ -132,18 +139,28 @@ function preparationMs(preparation: Preparation): number {
   return performance.now() - begin;
 }
 
-/** Opens a feed for the plan; `feeders` is the number of workers, null lets the time of the first batch decide. */
-export function openFeed(bundle: Bundle, examples: Examples, walk: Walk, feeders: number | null): Feed {
+/**
+ * Opens a feed for the plan's steps after the first `begun`; `feeders` is the number of workers, null lets the time of
+ * the first batch decide.
+ */
+export function openFeed(
+  bundle: Bundle,
+  examples: Examples,
+  walk: Walk,
+  feeders: number | null,
+  begun = 0,
+): Feed {
   const preparation = new Preparation(bundle, examples, walk);
   const worth = feeders === null && preparationMs(preparation) > WORTH_MS;
   const shared = globalThis.crossOriginIsolated === true;
   const count = worth ? feederCount(navigator.hardwareConcurrency, shared) : (feeders ?? 0);
-  if (count === 0 || typeof Worker === "undefined") return new DirectFeed(preparation);
-  const { seed, epochs, steps, batchSize } = walk;
-  return new PooledFeed(preparation.steps, shared ? count : 1, {
+  if (count === 0 || typeof Worker === "undefined") return new DirectFeed(preparation, begun);
+  const { seed, epochs, steps, batchSize, firstStep } = walk;
+  const open = {
     type: "open",
     bundle,
     examples: shared ? share(examples) : examples,
-    walk: { seed, epochs, steps, batchSize },
-  });
+    walk: { seed, epochs, steps, batchSize, ...(firstStep && { firstStep }) },
+  } as const;
+  return new PooledFeed(preparation.steps, shared ? count : 1, open, begun);
 }

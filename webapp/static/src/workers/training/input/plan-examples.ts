@@ -13,29 +13,29 @@ import { type Feed, openFeed } from "./feed";
 import type { LocalExamples } from "./local-data";
 
 /**
- * Fetches the data of `plan` and returns a function that opens its feed. `own` are examples of local files, if any.
+ * Fetches the data of `plan` and returns a function that opens its feed after the steps that are done. `own` are examples of local files, if any.
  */
 export async function plannedFeed(
   bundle: Bundle,
   plan: TrainingPlan,
   own: LocalExamples | null,
   fetch: (shard: string) => Promise<Uint8Array>,
-): Promise<() => Feed> {
+): Promise<(begun: number) => Feed> {
   const { shards, unit } = plan;
   if (shards.length > 0 && own?.dealt) {
     const source = own.parts(shards);
-    return () => new SourceFeed(bundle, source, plan);
+    return (begun) => new SourceFeed(bundle, source, plan, begun);
   }
   if (shards.length > 0) {
     const fetched = shards.map(async (sha256) => decodeShard(await fetch(sha256)));
     const examples = joinShards(bundle, await Promise.all(fetched));
     const chosen = unit ? pickRows(examples, numbers(unit.rows, examples.count)) : examples;
-    return () => openFeed(bundle, chosen, plan, null);
+    return (begun) => openFeed(bundle, chosen, plan, null, begun);
   }
   if (own === null || own.dealt)
     throw new Error(later("This task trains on your own files; choose some first."));
   const source = own.source("train");
-  return () => new SourceFeed(bundle, source, plan);
+  return (begun) => new SourceFeed(bundle, source, plan, begun);
 }
 
 /** Returns the numbers of `rows`. Throws an error for people if there are fewer examples. */
