@@ -126,6 +126,18 @@ def _add_unit_flags(parser: argparse.ArgumentParser) -> None:
         help="3, or a range such as 1-4 that follows the load; default 1-4",
     )
     units.add_argument(
+        "--server-cores",
+        type=_positive,
+        metavar="N",
+        help="cores that the parameter servers share; default: each has one of its own",
+    )
+    units.add_argument(
+        "--evaluation",
+        type=_seconds,
+        metavar="SECONDS",
+        help="core time in which a parameter server evaluates the model after each result; default: none",
+    )
+    units.add_argument(
         "--life",
         type=_seconds,
         metavar="SECONDS",
@@ -157,7 +169,19 @@ SIMULATIONS: dict[str, SchemeSimulation] = {
     ),
     "volunteer": SchemeSimulation(
         "work units",
-        frozenset({"epochs", "at_once", "store", "parameter_servers", "life", "trace", "record"}),
+        frozenset(
+            {
+                "epochs",
+                "at_once",
+                "store",
+                "parameter_servers",
+                "server_cores",
+                "evaluation",
+                "life",
+                "trace",
+                "record",
+            }
+        ),
         simulate_units,
     ),
 }

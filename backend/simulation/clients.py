@@ -24,7 +24,8 @@ class Traits:
     """Properties of a client: identity, device, speed and line.
 
     One training step takes `step_seconds`. `device` is for reports. `examples` counts its own examples, for
-    training and held out; both are 0 if the task provides shards.
+    training and held out; both are 0 if the task provides shards. As many work units as `cores` train at full
+    speed.
     """
 
     token: str
@@ -34,6 +35,7 @@ class Traits:
     step_seconds: float
     line: SimulatedLine
     examples: tuple[int, int] = (0, 0)
+    cores: int = 1
 
 
 DrawBehaviour = Callable[[float], ClientBehaviour]

@@ -97,7 +97,7 @@ def _draw_client(
         line=line,
         examples=_examples(population.examples, own, random),
     )
-    return traits, partial(_behaviour, population.churn, random), random
+    return traits, partial(draw_behaviour, population.churn, random), random
 
 
 def _examples(median: int, own: VolunteerData | None, random: Random) -> tuple[int, int]:
@@ -110,7 +110,7 @@ def _examples(median: int, own: VolunteerData | None, random: Random) -> tuple[i
     return brought - held_out, held_out
 
 
-def _behaviour(churn: float, random: Random, busy: float) -> ClientBehaviour:
+def draw_behaviour(churn: float, random: Random, busy: float) -> ClientBehaviour:
     """Draws the behaviour of a client during a plan that takes `busy` seconds."""
     slowness = random.lognormvariate(0.0, SPEED_SPREAD)
     if random.random() >= churn:

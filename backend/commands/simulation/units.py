@@ -40,6 +40,8 @@ def simulate_units(
         store=args.store or "memory",
         servers=args.parameter_servers or PoolRules(),
         draw_life=_lives(args.life, args.trace),
+        server_cores=args.server_cores,
+        evaluation=args.evaluation or 0.0,
     )
     allowed = read_allow_list(ops_file())
     with TerminalProgress("Simulating work units.", quiet=args.json) as progress:

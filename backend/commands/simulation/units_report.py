@@ -45,6 +45,7 @@ def _facts(trial: UnitTrial, plan: UnitRunFigures) -> Table:
         ("Rows trained on", f"{share_text(plan.visited)} of those in all epochs"),
         ("Staleness", _spread(plan.staleness, lambda value: f"{value:g}")),
         ("Blending a result", _spread(plan.waits, _duration)),
+        ("Waiting results", _spread(plan.queues, lambda value: f"{value:g}")),
         ("Parameter servers", f"{servers}, at most {plan.servers_most} ({trial.store})"),
         ("Overwritten", f"{plan.overwritten:g} results"),
         ("Clients train", f"{share_text(plan.clients_busy)} of the time in which they are there"),

@@ -86,7 +86,7 @@ class SimulatedUnitClient:
         self.preempted: list[str] = []
         self.machine = UnitClientMachine()
         self.program = ClientProgram(traits.line, endpoint, self)
-        self.device = SharedDevice()
+        self.device = SharedDevice(traits.cores)
         self.lives = 0
         self._work = work
         self._draw_behaviour = draw_behaviour

@@ -74,7 +74,8 @@ class UnitRunFigures:
     which `outcomes` cover. `preempted` and `dropped_out` are those lost because their client was, or lost its
     connection, with the steps done. `overwritten` results are lost to other parameter servers. Staleness
     counts the results that entered the model while a unit was out. `waits` are the seconds of an
-    assimilation, with its wait for a free server. Busy shares are of the servers' time, and of the time in
+    assimilation, with its wait for a free server; `queues` count the results that waited for one when another
+    arrived. Busy shares are of the servers' time, and of the time in
     which clients' programs ran.
     """
 
@@ -90,6 +91,7 @@ class UnitRunFigures:
     overwritten: float
     staleness: ValueSpread
     waits: ValueSpread
+    queues: ValueSpread
     servers_busy: float | None
     servers_mean: float | None
     servers_most: int
@@ -155,6 +157,7 @@ def summarize_units(
         overwritten=state.model.lost,
         staleness=_spread(ledger.staleness),
         waits=_spread(ledger.waits),
+        queues=_spread(usage.queues),
         servers_busy=per(usage.busy, usage.seconds),
         servers_mean=per(usage.seconds, seconds),
         servers_most=usage.most,

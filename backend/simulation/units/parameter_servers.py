@@ -1,4 +1,4 @@
-"""Simulates parameter servers and their store: the real queue, pool and recipes, in measured time."""
+"""Simulates parameter servers, their store and their machine: real queue, pool and recipes, measured time."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from backend.numerics.vectors import Vector
 from backend.protocols.units.server_pool import USUAL, PoolRules
 from backend.server.units.parameters.parameter_server import AssimilationJob, Recipe
 from backend.server.units.parameters.server_pool import ParameterDeployment, ParameterServers, PoolWorker
+from backend.simulation.units.server_cores import ServerCores
 from backend.simulation.units.store_costs import VALUE_BYTES, StoreCost
 from backend.stores.parameters.contract import (
     REMEMBERED_RESULTS,
@@ -118,21 +119,29 @@ class SimulatedPlace(ParameterAddress):
 class ServerUsage:
     """The use of the parameter servers: seconds of all of them together, and those with a result.
 
-    A server that waits for another one's lock has a result. `most` is the largest number of servers.
+    A server that waits for a lock or a core has a result. `most` is the largest number of servers. `queues`
+    has for each result the number of those that waited for a free server when it arrived.
     """
 
     seconds: float = 0.0
     busy: float = 0.0
     most: int = 0
+    queues: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class SimulatedDeployment(ParameterDeployment):
-    """Where simulated tasks have their parameters: stores of the `cost`; `usage` is that of the servers."""
+    """Where simulated tasks have their parameters: stores of the `cost`; `usage` is that of the servers.
+
+    The servers share a machine of so many `cores`; None: each has one of its own. After each result a server
+    evaluates the model, which takes a core `evaluation` seconds.
+    """
 
     rules: PoolRules = USUAL
     cost: StoreCost = field(kw_only=True)
     scale: float = field(kw_only=True)
+    cores: int | None = field(default=None, kw_only=True)
+    evaluation: float = field(default=0.0, kw_only=True)
     usage: ServerUsage = field(default_factory=ServerUsage, kw_only=True)
 
     def place(self, task: str) -> SimulatedPlace:
@@ -146,17 +155,18 @@ class SimulatedDeployment(ParameterDeployment):
         """See ParameterDeployment. Raises TypeError for a place that is not simulated."""
         if not isinstance(place, SimulatedPlace):
             raise TypeError("simulated parameter servers need a simulated place")
-        return SimulatedServers(place, recipe, self.rules, self.usage)
+        return SimulatedServers(place, recipe, self)
 
 
 class SimulatedServers(ParameterServers):
     """Parameter servers of which each takes the store's time for a result, on the virtual clock."""
 
-    def __init__(self, place: SimulatedPlace, recipe: Recipe, rules: PoolRules, usage: ServerUsage) -> None:
-        super().__init__(place, recipe, rules)
+    def __init__(self, place: SimulatedPlace, recipe: Recipe, deployment: SimulatedDeployment) -> None:
+        super().__init__(place, recipe, deployment.rules)
         self._parameters, self._scale = place.parameters, place.scale
         self._lock = None if place.loses_results else asyncio.Lock()
-        self._usage = usage
+        self._usage, self._evaluation = deployment.usage, deployment.evaluation
+        self._cores = None if deployment.cores is None else ServerCores(deployment.cores)
         self._counted_until = asyncio.get_running_loop().time()
 
     def count_until_now(self) -> None:
@@ -170,16 +180,32 @@ class SimulatedServers(ParameterServers):
         self._usage.most = max(self._usage.most, count)
         super()._resize(count)
 
-    async def _attempt(self, worker: PoolWorker, job: AssimilationJob) -> Receipt:
+    async def _queued(self, job: AssimilationJob) -> Receipt:
+        self._usage.queues.append(self.backlog)
+        return await super()._queued(job)
+
+    async def _finish(
+        self, worker: PoolWorker, job: AssimilationJob, future: asyncio.Future[Receipt]
+    ) -> None:
         began = asyncio.get_running_loop().time()
         try:
-            if self._lock is None:
-                return await self._timed(worker, job)
-            async with self._lock:
-                return await self._timed(worker, job)
+            await super()._finish(worker, job, future)
+            # The result is in the model; only the server is not free yet.
+            if self._evaluation:
+                await self._compute(self._evaluation)
         finally:
             self._usage.busy += asyncio.get_running_loop().time() - began
 
+    async def _attempt(self, worker: PoolWorker, job: AssimilationJob) -> Receipt:
+        if self._lock is None:
+            return await self._timed(worker, job)
+        async with self._lock:
+            return await self._timed(worker, job)
+
     async def _timed(self, worker: PoolWorker, job: AssimilationJob) -> Receipt:
-        await asyncio.sleep(self._scale * self._parameters.read_for(job.result_id))
+        await self._compute(self._scale * self._parameters.read_for(job.result_id))
         return await super()._attempt(worker, job)
+
+    async def _compute(self, seconds: float) -> None:
+        """Takes a server's core for so many seconds; longer where servers share cores."""
+        await (asyncio.sleep(seconds) if self._cores is None else self._cores.compute(seconds))

@@ -1,4 +1,4 @@
-"""A simulated device that trains several units at once, which share its speed."""
+"""A simulated device that works on several units at once, which share its cores."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NOTHING = 1e-9
 
 @dataclass
 class _Job:
-    """A unit in training: `left` of its `seconds` on a device of its own, for `steps` steps."""
+    """A unit in training: `left` of its `seconds` on a core of its own, for `steps` steps."""
 
     seconds: float
     left: float
@@ -29,17 +29,23 @@ class _Job:
 
 
 class SharedDevice:
-    """Owns the units in training. `busy` counts the seconds in which there was any."""
+    """Owns the units in training. `busy` counts the seconds in which there was any.
 
-    def __init__(self) -> None:
+    A unit uses one core; more units than `cores` share them evenly.
+    """
+
+    def __init__(self, cores: int = 1) -> None:
+        if cores < 1:
+            raise ValueError("a device has at least one core")
         self.busy = 0.0
+        self._cores = cores
         self._jobs: dict[int, _Job] = {}
         self._loop = asyncio.get_running_loop()
         self._advanced_at = self._loop.time()
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self, lease: int, steps: int, seconds: float, done: Callable[[], None]) -> None:
-        """Starts `steps` steps, which take `seconds` if the device has nothing else; calls `done` then."""
+        """Starts `steps` steps, which take `seconds` on a core of their own; calls `done` then."""
         self._advance()
         self._jobs[lease] = _Job(seconds, seconds, steps, done)
         self._set_timer()
@@ -64,7 +70,12 @@ class SharedDevice:
             return
         self.busy += elapsed
         for job in self._jobs.values():
-            job.left -= elapsed / len(self._jobs)
+            job.left -= elapsed / self._crowding
+
+    @property
+    def _crowding(self) -> float:
+        """How many times longer each unit takes than on a core of its own."""
+        return max(1.0, len(self._jobs) / self._cores)
 
     def _set_timer(self) -> None:
         if self._timer is not None:
@@ -72,7 +83,7 @@ class SharedDevice:
             self._timer = None
         if self._jobs:
             least = max(0.0, min(job.left for job in self._jobs.values()))
-            self._timer = self._loop.call_later(least * len(self._jobs), self._finish)
+            self._timer = self._loop.call_later(least * self._crowding, self._finish)
 
     def _finish(self) -> None:
         self._timer = None

@@ -37,6 +37,7 @@ from backend.simulation.shortened_task import shortened
 from backend.simulation.units.clients import SimulatedUnitClient, UnitHabits
 from backend.simulation.units.lease_ledger import LeaseLedger
 from backend.simulation.units.life_times import DrawLife
+from backend.simulation.units.machines import RentedMachine, clients_of
 from backend.simulation.units.outcome import ClientUse, UnitRunFigures, summarize_units
 from backend.simulation.units.parameter_servers import SimulatedDeployment, SimulatedServers
 from backend.simulation.units.store_costs import STORE_COSTS, StoreName
@@ -57,7 +58,10 @@ CHECKPOINT_SECONDS = 600.0
 class UnitTrial:
     """The settings of a trial: the task file at `path` with `overrides`, population and `epochs`.
 
-    Clients train `at_once` units at a time, and live as `draw_life` says (None: as long as the trial).
+    Clients train `at_once` units at a time, and live as `draw_life` says (None: as long as the trial). With
+    `machines` they are these, of which the population says only how often they drop out. The parameter
+    servers share `server_cores` (None: each has its own), and spend `evaluation` seconds of a core on
+    evaluating the model after each result.
     """
 
     path: Path
@@ -70,6 +74,9 @@ class UnitTrial:
     store: StoreName = "memory"
     servers: PoolRules = USUAL
     draw_life: DrawLife | None = None
+    machines: tuple[RentedMachine, ...] = ()
+    server_cores: int | None = None
+    evaluation: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -132,7 +139,11 @@ class _UnitRun:
         parameters = self._task.bundle.manifest.parameters.total
         scale = parameters / task.bundle.manifest.parameters.total
         deployment = SimulatedDeployment(
-            rules=self._trial.servers, cost=STORE_COSTS[self._trial.store], scale=scale
+            rules=self._trial.servers,
+            cost=STORE_COSTS[self._trial.store],
+            scale=scale,
+            cores=self._trial.server_cores,
+            evaluation=self._trial.evaluation,
         )
         host = await self._open_host(task, deployment, scale)
         self._add_clients(drawn, trusted, task)
@@ -166,6 +177,8 @@ class _UnitRun:
         return UnitTrialResult(figures, self._task, uses, contributions, assimilations)
 
     def _draw(self) -> list[tuple[Traits, DrawBehaviour, Random]]:
+        if self._trial.machines:
+            return clients_of(self._trial.machines, self._trial.population.churn, self._trial.seed)
         manifest = self._task.bundle.manifest
         times = inspect(manifest, traffic(manifest, self._task.bundle.manifest_bytes)).step_times
         times = usable_times(self._task.file, times)
@@ -239,7 +252,8 @@ class _UnitRun:
 
 def _check(trial: UnitTrial, task: Task) -> None:
     """Raises SettingsError if there are too few clients for any result to count."""
-    clients, trust = trial.population.clients, units_of(task).trust
+    trust = units_of(task).trust
+    clients = len(trial.machines) or trial.population.clients
     if clients < trust.replicas and not trust.trusted:
         raise SettingsError(
             f"{clients} clients are fewer than the {trust.replicas} that repeat a newcomer's unit; give more "

@@ -83,6 +83,8 @@ def test_a_file_that_is_no_record_is_refused(tmp_path: Path) -> None:
         (["--variants"], "--variants goes with tasks of rounds"),
         (["--rounds", "3"], "--rounds goes with tasks of rounds"),
         (["--examples", "3"], "--examples goes with tasks of rounds"),
+        (["--server-cores", "0"], "'0' is"),
+        (["--evaluation", "0"], "'0' is not a time; give seconds above 0"),
         (["--life", "0"], "'0' is not a time; give seconds above 0"),
         (["--at-once", "65"], "a client holds at most 64 units"),
         (["--parameter-servers", "0"], "give a number such as 3, or a range such as 1-4"),

@@ -18,6 +18,8 @@ from backend.protocols.units.server_pool import PoolRules
 from backend.server.units.dispatcher import CLIENTS_PER_DISPATCH
 from backend.simulation.population import SimulatedPopulation
 from backend.simulation.units.life_times import exponential_lives
+from backend.simulation.units.machines import RentedMachine
+from backend.simulation.units.outcome import UnitRunFigures
 from backend.simulation.units.store_costs import StoreName
 from backend.simulation.units.training_record import record_of
 from backend.simulation.units.unit_trial import UnitTrial, UnitTrialResult, try_units
@@ -173,3 +175,17 @@ def test_committed_results_trusted_peers_and_own_weights_are_simulated(
     assert figures.finished
     assert figures.visited == 1.0
     assert figures.units("refused") == 0
+
+
+def test_given_machines_with_more_cores_are_faster_and_wait_for_a_server_that_evaluates(single: Path) -> None:
+    def figures(cores: int, **settings: Any) -> UnitRunFigures:
+        machines = (RentedMachine(10.0, cores, 100.0, 100.0, 0.01),) * 3
+        return tried(single, at_once=4, machines=machines, **settings).figures
+
+    one, four = figures(1), figures(4)
+    assert four.seconds < 0.5 * one.seconds
+    assert one.queues.most == four.queues.most == 0
+    evaluated = figures(4, server_cores=1, evaluation=30.0, servers=PoolRules(1, 1))
+    assert (evaluated.servers_busy or 0.0) > 0.8
+    assert (evaluated.queues.most or 0) > 3
+    assert evaluated.seconds > 1.5 * four.seconds
