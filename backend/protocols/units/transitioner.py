@@ -8,7 +8,6 @@ from backend.protocols.units import trust
 from backend.protocols.units.audits.audits import Audits
 from backend.protocols.units.audits.provisional_results import ProvisionalResults
 from backend.protocols.units.client_table import ClientTable, TableClient
-from backend.protocols.units.comparison_draw import ComparisonDraw
 from backend.protocols.units.leases import Leases
 from backend.protocols.units.records import (
     AWAITED,
@@ -25,7 +24,9 @@ from backend.protocols.units.records import (
     UnitState,
     are_blind,
 )
-from backend.protocols.units.replica_draw import ReplicaDraw, is_vouched_now
+from backend.protocols.units.replicas.comparison_draw import ComparisonDraw
+from backend.protocols.units.replicas.replica_draw import ReplicaDraw, is_vouched_now
+from backend.protocols.units.replicas.weighing import weigh
 from backend.protocols.units.rules import Rules, Verdict
 from backend.protocols.units.scheduler_effects import (
     Abort,
@@ -41,7 +42,6 @@ from backend.protocols.units.scheduler_effects import (
     LeaseId,
 )
 from backend.protocols.units.unit_table import UnitTable
-from backend.protocols.units.weighing import weigh
 
 _EVENTS = {
     Verdict.VALID: LeaseEvent.FIND_VALID,
