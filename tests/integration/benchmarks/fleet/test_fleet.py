@@ -16,18 +16,18 @@ from benchmarks.fleet.report import Report
 from benchmarks.support.dense_task import ROOT
 from tests.support.plugins.requirements import real_data
 
-# Of two lives, one is over soon, and the other longer than the run.
-SHORT, LONG = 2.0, 3600.0
-MACHINES = 2
+# Of two lives, one is over after two seconds of the run, and the other longer than the run.
+SHORT, LONG = 200.0, 360_000.0
+HOUR, MACHINES = 36.0, 2
 
 
 def seed_with_one_kill(trace: Path) -> int:
     """Returns the first seed with which only the first machine's first life is short."""
-    lives = life_times("exponential", 1.0, trace, 3600.0)
+    lives = life_times("exponential", 1.0, trace, HOUR)
     for seed in range(100):
         first, second = (lives.of_machine(seed, number) for number in range(MACHINES))
         drawn = [next(first).seconds, next(first).seconds, next(second).seconds]
-        if drawn == [SHORT, LONG, LONG]:
+        if drawn == [SHORT * lives.scale, LONG * lives.scale, LONG * lives.scale]:
             return seed
     raise AssertionError("no seed has these lives")
 
@@ -35,13 +35,13 @@ def seed_with_one_kill(trace: Path) -> int:
 @pytest.mark.long
 @pytest.mark.tensorflow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("notice", [[], ["--notice", "1"]], ids=["killed", "notice"])
-def test_a_killed_peer_is_replaced_and_the_training_ends(tmp_path: Path, notice: list[str]) -> None:
+@pytest.mark.parametrize("flags", [["--predict"], ["--notice", "100"]], ids=["killed", "notice"])
+def test_a_killed_peer_is_replaced_and_the_training_ends(tmp_path: Path, flags: list[str]) -> None:
     trace = tmp_path / "lives.csv"
     trace.write_text(f"{SHORT}\n{LONG}\n")
     seed = seed_with_one_kill(trace)
     words = ["--machines", str(MACHINES), "--epochs", "6", "--examples", "200", "--rows", "20"]
-    words += ["--trace", str(trace), "--hour", "3600", "--share", "0.05", "--seed", str(seed), *notice]
+    words += ["--trace", str(trace), "--hour", str(HOUR), "--share", "0.05", "--seed", str(seed), *flags]
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.fleet", *words, "--instance", "n1-standard-4", "--json"],
         cwd=ROOT,
@@ -63,5 +63,6 @@ def test_a_killed_peer_is_replaced_and_the_training_ends(tmp_path: Path, notice:
         assert 0 < fleet.accuracy < 1
         assert 0 < fleet.busy_hours <= fleet.rented_hours
     assert found.seconds_ratio > 0
+    assert (found.predicted_seconds_ratio is not None) == ("--predict" in flags)
     assert 0 < found.cost_ratio < found.seconds_ratio
     assert [one.instance for one in found.costs] == ["n1-standard-4"]
