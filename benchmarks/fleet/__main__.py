@@ -1,16 +1,17 @@
 """A preemptible fleet beside a standard one: seconds, dollars, accuracy and work in vain.
 
 Usage: python -m benchmarks.fleet [--machines N] [--epochs N] [--lives NAME] [--mean SECONDS] [--trace FILE]
-[--hour SECONDS] [--notice SECONDS] [--share SHARE] [--prices FILE] [--instance NAME] [--predict] [--json]
+[--hour SECONDS] [--notice SECONDS] [--standby] [--share SHARE] [--prices FILE] [--instance NAME] [--predict]
+[--json]
 
 Two servers with the same task of work units (a small ResNetV2 and images of CIFAR-10 from MINGA_DATA, default
 ../shared/data) run side by side, each with N processes of `minga peer join`. The machines of one fleet live
 by a trace: each is killed at the end of its life, and after a while another one joins as a new client with an
 empty cache. Nobody kills those of the other. Each process has a share of a core once it is ready, so that
 fewer machines are not faster ones. An hour of the trace lasts --hour seconds, and leases, notices and the
-time until a replacement are as much shorter; the start of a peer is not. Dollars are those of `minga cost`
-for the hours of the trace: all machines while they were there, start-up included, and a standard one for the
-server.
+time until a replacement are as much shorter; the start of a peer is not, unless --standby takes most of it
+out. Dollars are those of `minga cost` for the hours of the trace: all machines while they were there, start-up
+included, and a standard one for the server.
 """
 
 from __future__ import annotations
@@ -66,6 +67,7 @@ def measure(options: argparse.Namespace, plan: FleetPlan, prices: Prices, data: 
         "lives": plan.lives.name,
         "hour": plan.lives.hour,
         "notice": plan.notice,
+        "standby": plan.standby,
         "seed": plan.seed,
     }
     return compare(settings, standard, preemptible, prices, predicted)
@@ -90,6 +92,7 @@ def main(words: list[str] | None = None) -> None:
         notice=options.notice,
         seed=options.seed,
         limit=options.limit,
+        standby=options.standby,
     )
     try:
         report = measure(options, plan, prices, data)
@@ -127,6 +130,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--notice", type=float, metavar="SECONDS", help="SIGTERM so long before the end; default: no notice"
+    )
+    parser.add_argument(
+        "--standby", action="store_true", help="replacements load TensorFlow before their lives begin"
     )
     parser.add_argument("--share", type=float, default=0.2, help="of a core for each machine; default 0.2")
     parser.add_argument("--prices", type=Path, default=DEFAULT_PRICES, metavar="FILE")

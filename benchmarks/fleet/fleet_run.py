@@ -30,7 +30,7 @@ class FleetPlan:
     """Both fleets' plan: so many machines, each with `share` of a core, train `epochs` passes.
 
     The preemptible fleet lives by `lives`, with `notice` seconds of the trace between SIGTERM and SIGKILL.
-    The run may last `limit` seconds.
+    The run may last `limit` seconds. With `standby` replacements have loaded TensorFlow when they begin.
     """
 
     machines: int
@@ -40,6 +40,7 @@ class FleetPlan:
     notice: float | None = None
     seed: int = 1
     limit: float = 1200.0
+    standby: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class _Fleet:
         self._owner = TaskOwner(report, self._task)
         self._owner.send_order("pause")
         notice = None if plan.notice is None else plan.notice * plan.lives.scale
-        rules = MachineRules(report["url"], self._folder, plan.seed, plan.share, notice)
+        rules = MachineRules(report["url"], self._folder, plan.seed, plan.share, notice, plan.standby)
         for number in range(plan.machines):
             lives = plan.lives.of_machine(plan.seed, number) if self._is_killed else None
             self._machines.append(Machine(rules, number, number / plan.machines, lives))

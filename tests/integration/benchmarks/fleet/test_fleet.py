@@ -35,7 +35,7 @@ def seed_with_one_kill(trace: Path) -> int:
 @pytest.mark.long
 @pytest.mark.tensorflow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("flags", [["--predict"], ["--notice", "100"]], ids=["killed", "notice"])
+@pytest.mark.parametrize("flags", [["--predict"], ["--notice", "100", "--standby"]], ids=["killed", "notice"])
 def test_a_killed_peer_is_replaced_and_the_training_ends(tmp_path: Path, flags: list[str]) -> None:
     trace = tmp_path / "lives.csv"
     trace.write_text(f"{SHORT}\n{LONG}\n")
