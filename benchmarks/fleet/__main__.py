@@ -10,8 +10,8 @@ by a trace: each is killed at the end of its life, and after a while another one
 empty cache. Nobody kills those of the other. Each process has a share of a core once it is ready, so that
 fewer machines are not faster ones. An hour of the trace lasts --hour seconds, and leases, notices and the
 time until a replacement are as much shorter; the start of a peer is not, unless --standby takes most of it
-out. Dollars are those of `minga cost` for the hours of the trace: all machines while they were there, start-up
-included, and a standard one for the server.
+out. Dollars are those of `minga cost` for the hours of the trace: all machines while they were there,
+start-up included, and a standard one for the server.
 """
 
 from __future__ import annotations
