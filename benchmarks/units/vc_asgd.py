@@ -2,6 +2,9 @@
 
 Usage: python -m benchmarks.units.vc_asgd [--quick] [--store memory|redis|postgresql] [--seed N] [--save
 FOLDER] [--runs FOLDER] [--json]
+       python -m benchmarks.units.vc_asgd --paper --runs FOLDER [--cells NAME ...] [--epochs N] [--seeds N
+...] [--examples N] [--estimate] [--json]
+       python -m benchmarks.units.vc_asgd --virtual [--epochs N] [--save FOLDER] [--json]
 
 A small ResNetV2 (benchmarks/tasks/resnet/) learns 4,000 images of CIFAR-10 (from MINGA_DATA, default
 ../shared/data) in units of 100, by a real server with P parameter servers over a real parameter store
@@ -10,6 +13,12 @@ The model is measured on 500 other images after every fourth result. Keras train
 samples in one process. Every process computes in one thread. --quick is small and says nothing about
 accuracy. --save writes vc-asgd.json and the pictures into a folder, and the tables into FOLDER.md; with
 --runs each run is kept in a folder, and not done again where it is there.
+
+--paper has the paper's shape: 50 units an epoch, nine cells of P, C and T, four alphas, Keras alone, three
+seeds, 40 epochs and a wider network (benchmarks.units.vc_asgd_cells). It says how long that takes, and can be
+divided by --cells and --seeds, and continued by --runs. --virtual simulates the cells on virtual time with 5
+million parameters. Both, with --save, write the claims of the paper with what was found into verdicts.json,
+the pictures, and the tables of FOLDER.md.
 """
 
 from __future__ import annotations
@@ -30,6 +39,7 @@ from benchmarks.support.dense_task import ROOT
 from benchmarks.support.training_run import ONE_CORE
 from benchmarks.units.vc_asgd_report import Report, Run, pictures, rows, speed_rows, summarize, with_tables
 from benchmarks.units.vc_asgd_run import Experiment, Store, train
+from benchmarks.units.vc_asgd_shape import add_shape_flags, misplaced_flags, run_shape
 
 if TYPE_CHECKING:
     from benchmarks.units.vc_asgd_task import Prepared
@@ -123,12 +133,16 @@ def main() -> None:
     parser.add_argument("--save", type=Path, metavar="FOLDER")
     parser.add_argument("--runs", type=Path, metavar="FOLDER", help="where runs are kept, to go on later")
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
+    add_shape_flags(parser)
     options = parser.parse_args()
-    data = Path(os.environ.get("MINGA_DATA", ROOT.parent / "shared" / "data"))
-    if not data.is_dir():
-        sys.exit(f"There are no data at {data}; set MINGA_DATA to the folder with the real data.")
     # TensorFlow reads these variables at import.
     os.environ |= ONE_CORE | {"KERAS_BACKEND": "tensorflow"}
+    if options.paper or options.virtual:
+        run_shape(options, _data, _note)
+        return
+    if message := misplaced_flags(options):
+        sys.exit(message)
+    data = _data()
     from benchmarks.units.vc_asgd_task import prepare
 
     size = QUICK if options.quick else Size()
@@ -143,6 +157,14 @@ def main() -> None:
     if options.save:
         save(report, options.save)
     print(json.dumps(asdict(report)) if options.json else "\n".join([*rows(report), *speed_rows(report)]))
+
+
+def _data() -> Path:
+    """Returns the folder with the real data; ends the program if there is none."""
+    data = Path(os.environ.get("MINGA_DATA", ROOT.parent / "shared" / "data"))
+    if not data.is_dir():
+        sys.exit(f"There are no data at {data}; set MINGA_DATA to the folder with the real data.")
+    return data
 
 
 def save(report: Report, folder: Path) -> None:

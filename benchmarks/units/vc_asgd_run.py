@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +20,8 @@ from benchmarks.support.training_run import POLL_SECONDS, joining, serving
 from tests.support.environment.databases import serving_postgres, serving_redis
 
 Store = Literal["memory", "redis", "postgresql"]
+# The column of assimilations.csv with the accuracy after a result.
+ACCURACY = "held-out accuracy"
 TASK = "resnet"
 
 
@@ -127,7 +132,7 @@ def train(
         owner.send_order("resume")
         cores = _wait_until(meter, owner.is_finished)
         _wait_until(meter, lambda: _is_last_measured(owner))
-        return Trained([_blend(one, began) for one in owner.results()], round(cores, 2))
+        return Trained([_blend(one, began) for one in _results(owner)], round(cores, 2))
 
 
 @contextmanager
@@ -157,7 +162,27 @@ def _is_last_measured(owner: TaskOwner) -> bool:
     [*_, last] = owner.get("/versions")["versions"]
     if last["evaluation"] is None:
         return False
-    return any(one["metrics"] for one in owner.results() if one["epoch"] == last["round"])
+    return any(one["metrics"] for one in _results(owner) if one["epoch"] == last["round"])
+
+
+def _results(owner: TaskOwner) -> list[dict[str, Any]]:
+    """Returns all assimilated results in order."""
+    return read_rows(owner.get("/figures/assimilations.csv"))
+
+
+def read_rows(text: str) -> list[dict[str, Any]]:
+    """Reads what each result did from assimilations.csv; metrics are empty where none were measured."""
+    return [
+        {
+            "at": datetime.fromisoformat(row["at"]).timestamp(),
+            "epoch": int(row["epoch"]),
+            "client": row["client"],
+            "staleness": int(row["staleness"]),
+            "lost": float(row["lost"]),
+            "metrics": {"accuracy": float(row[ACCURACY])} if row.get(ACCURACY) else {},
+        }
+        for row in csv.DictReader(io.StringIO(text))
+    ]
 
 
 def _blend(row: dict[str, Any], began: float) -> Blend:

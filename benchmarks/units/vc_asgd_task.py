@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import keras
@@ -15,6 +16,7 @@ from backend.numerics.vectors import Vector
 from benchmarks.support.keras_baseline import Yardstick, read_examples
 from benchmarks.support.training_run import minga
 from benchmarks.tasks import load_task, task_file
+from benchmarks.tasks.resnet.task import build
 from benchmarks.units.vc_asgd_report import Epoch
 from benchmarks.units.vc_asgd_run import TASK
 
@@ -23,7 +25,8 @@ from benchmarks.units.vc_asgd_run import TASK
 class Prepared:
     """The folder `tasks` with its only task, and the task's numbers.
 
-    An epoch has `units` units, each of which trains `passes` times over its images.
+    An epoch has `units` units, each of which trains `passes` times over its images. `spare` is a copy of the
+    yardstick, to measure times without touching the state of its optimizer.
     """
 
     tasks: Path
@@ -35,6 +38,14 @@ class Prepared:
     passes: int
     first: Vector
     yardstick: Yardstick
+    spare: Yardstick
+
+    def unit_seconds(self) -> float:
+        """Returns the processor seconds in which Keras trains one unit, the third; the first is traced."""
+        unit = self.examples * self.passes // self.units
+        units = [unit, 2 * unit, 3 * unit]
+        ends = [self.spare.seconds for _ in self.spare.train(self.first, units, self.seed)]
+        return ends[-1] - ends[-2]
 
     def serial(self, epochs: int) -> list[Epoch]:
         """Trains by Keras on as many samples as so many epochs of units have, measured as often."""
@@ -51,9 +62,12 @@ class Prepared:
         return curve
 
 
-def prepare(data: Path, folder: Path, seed: int, examples: int | None, rows: int) -> Prepared:
-    """Builds the model, chooses its images, and makes a task of them in `folder`."""
-    task, task_folder = load_task(TASK), folder / "tasks" / TASK
+def prepare(
+    data: Path, folder: Path, seed: int, examples: int | None, rows: int, filters: int = 16
+) -> Prepared:
+    """Builds the model with so many `filters`, chooses its images, and makes a task of them in `folder`."""
+    task = replace(load_task(TASK), build=partial(build, filters))
+    task_folder = folder / "tasks" / TASK
     task_folder.mkdir(parents=True)
     shutil.copy(task_file(TASK), task_folder / "task.toml")
     keras.utils.set_random_seed(seed)
@@ -76,4 +90,5 @@ def prepare(data: Path, folder: Path, seed: int, examples: int | None, rows: int
         passes=plan.training.epochs or 1,
         first=first,
         yardstick=Yardstick(model, task, str(plan.model.loss), examined),
+        spare=Yardstick(keras.models.clone_model(model), task, str(plan.model.loss), examined),
     )

@@ -25,20 +25,20 @@ def prepare(data: Path, folder: Path, seed: int, examples: int | None) -> Source
     return Sources(folder / "train.zip", test=folder / "test.zip")
 
 
-def build() -> Any:
+def build(filters: int = 16) -> Any:
     """Builds a ResNetV2 (He et al. 2016b), [32, 32, 3] to probabilities of ten classes.
 
-    It has three residual blocks and 78,330 parameters, including batch statistics; its first convolution has
-    a stride of 4.
+    It has three residual blocks, the first with so many `filters`; its first convolution has a stride of 4.
+    With 16 filters there are 78,330 parameters, including batch statistics, and with 44 582,526.
     """
     x = inputs = keras.Input((32, 32, 3))
-    x = layers.Conv2D(16, 3, strides=4, padding="same", use_bias=False)(x)
-    for filters, strides in ((16, 1), (32, 2), (64, 2)):
+    x = layers.Conv2D(filters, 3, strides=4, padding="same", use_bias=False)(x)
+    for width, strides in ((filters, 1), (2 * filters, 2), (4 * filters, 2)):
         y = layers.ReLU()(layers.BatchNormalization(momentum=0.9)(x))
-        short = layers.Conv2D(filters, 1, strides=strides, use_bias=False)(y) if strides > 1 else x
-        y = layers.Conv2D(filters, 3, strides=strides, padding="same", use_bias=False)(y)
+        short = layers.Conv2D(width, 1, strides=strides, use_bias=False)(y) if strides > 1 else x
+        y = layers.Conv2D(width, 3, strides=strides, padding="same", use_bias=False)(y)
         y = layers.ReLU()(layers.BatchNormalization(momentum=0.9)(y))
-        y = layers.Conv2D(filters, 3, padding="same", use_bias=False)(y)
+        y = layers.Conv2D(width, 3, padding="same", use_bias=False)(y)
         x = layers.Add()([short, y])
     x = layers.GlobalAveragePooling2D()(layers.ReLU()(layers.BatchNormalization(momentum=0.9)(x)))
     return keras.Model(inputs, layers.Dense(CLASSES, activation="softmax")(x))

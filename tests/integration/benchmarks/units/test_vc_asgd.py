@@ -118,4 +118,7 @@ def kept() -> Report:
 def test_the_documented_tables_and_pictures_are_those_of_the_kept_results() -> None:
     page = KEPT.with_suffix(".md").read_text("utf-8")
     assert with_tables(page, kept()) == page
-    assert {path.stem: path.read_text("utf-8") for path in KEPT.glob("*.svg")} == pictures(kept())
+    drawn = {path.stem: path.read_text("utf-8") for path in KEPT.glob("*.svg")}
+    # The others are those of test_vc_asgd_shape.
+    small = {name: one for name, one in drawn.items() if not name.startswith(("virtual-", "paper-"))}
+    assert small == pictures(kept())
