@@ -112,7 +112,8 @@ def main() -> None:
         sys.exit("--steps is at least 1.")
     # TensorFlow reads these variables at import.
     os.environ |= ONE_CORE | {"KERAS_BACKEND": "tensorflow"}
-    costs = extended(*(measure(blocks, options.steps) for blocks in MEASURED_BLOCKS))
+    shallow, deep = (measure(blocks, options.steps) for blocks in MEASURED_BLOCKS)
+    costs = extended(shallow, deep)
     if options.json:
         print(json.dumps(asdict(costs)))
         return

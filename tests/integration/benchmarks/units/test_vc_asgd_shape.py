@@ -14,6 +14,7 @@ import pytest
 
 from benchmarks.support.dense_task import ROOT
 from benchmarks.units.vc_asgd_cells import CELLS, PLACES, CellRun, RunFolder, chosen_cells
+from benchmarks.units.vc_asgd_costs import BLOCKS, ModelCosts, extended
 from benchmarks.units.vc_asgd_paper import PaperPlan, check_plan, expected
 from benchmarks.units.vc_asgd_report import Epoch, summarize
 from benchmarks.units.vc_asgd_run import Blend, Experiment, Trained, read_rows
@@ -173,6 +174,12 @@ def test_results_are_read_from_the_servers_file() -> None:
     assert (first["metrics"], second["metrics"]) == ({}, {"accuracy": 0.25})
     assert second["at"] - first["at"] == 0.5
     assert (second["epoch"], second["client"], second["staleness"], second["lost"]) == (1, "b", 1, 0.5)
+
+
+def test_costs_of_a_deep_network_follow_from_two_shallow_ones() -> None:
+    costs = extended(ModelCosts(1000, 0.02, 0.004), ModelCosts(1500, 0.03, 0.006))
+    assert BLOCKS == 18
+    assert (costs.parameters, costs.train, costs.evaluate) == (5000, pytest.approx(0.1), pytest.approx(0.02))
 
 
 # Verdicts.
