@@ -8,6 +8,7 @@ import pytest
 from backend.peer.session.join import JoinOptions
 from backend.peer.session.server_address import BackendFit, Choice, ModelNeeds, StepNeeds
 from backend.peer.session.task_fit import model_obstacle, task_obstacle
+from backend.peer.training.graphs import Device
 
 OPTIONS = JoinOptions(
     device="auto", min_masked=None, min_noise=None, roster=None, ways=["relay"], listening=None
@@ -16,7 +17,9 @@ ROUNDS = Choice(name="vision", scheme="federated")
 UNITS = Choice(name="text", scheme="volunteer")
 
 
-def model(cpu: str = "everywhere", cuda: str = "everywhere", peak: int = 1000, program: str | None = None):
+def model(
+    cpu: str = "everywhere", cuda: str = "everywhere", peak: int = 1000, program: str | None = None
+) -> ModelNeeds:
     backends = [BackendFit("tensorflow-cpu", cpu), BackendFit("tensorflow-cuda", cuda)]
     return ModelNeeds(StepNeeds(peak), backends, program)
 
@@ -57,7 +60,7 @@ def test_what_a_volunteer_asks_of_a_task_is_kept() -> None:
     ],
 )
 def test_the_model_has_to_run_on_a_device_of_this_machine(
-    device: str, gpu: bool, cpu: str, cuda: str, fits: bool
+    device: Device, gpu: bool, cpu: str, cuda: str, fits: bool
 ) -> None:
     options = replace(OPTIONS, device=device)
     assert (model_obstacle(model(cpu, cuda), options, 1000, gpu) is None) == fits
