@@ -80,6 +80,7 @@ class SimulatedConnection:
     address: str = "127.0.0.1"
     is_unnamed_proxy: bool = False
     identity: str = ""
+    volunteer: str = ""
     take: Callable[[bytes], bool] = take_nothing
     _up: bool = True
     _down: bool = True

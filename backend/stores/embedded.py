@@ -23,6 +23,7 @@ from backend.stores.sql_plan_changes import SqlPlanChanges
 from backend.stores.sql_task_lives import SqlLives
 from backend.stores.sqlite import sqlite_database
 from backend.stores.task_lives import Lives
+from backend.stores.volunteer_devices import VolunteerDevices
 
 RECORDS = "records.sqlite"
 # Temporary files of hosts; a killed server leaves them behind.
@@ -42,6 +43,7 @@ class Stores:
     lives: Lives
     alerts: AlertStore
     plans: PlanChanges
+    devices: VolunteerDevices
     blobs: BlobStore
     lock: sqlite3.Connection
     secret: bytes = field(repr=False)
@@ -78,6 +80,7 @@ def open_stores(folder: Path) -> Stores:
             SqlLives(database),
             SqlAlerts(database),
             SqlPlanChanges(database),
+            VolunteerDevices(database),
             FileBlobs(folder / "blobs"),
             lock,
             read_secret(folder),

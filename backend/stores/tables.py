@@ -277,3 +277,13 @@ plan_changes = Table(
     Column("was", JSON, nullable=False),
     Column("at", Float, nullable=False),
 )
+
+# Clients by the digest of the key with which their person linked them.
+volunteer_devices = Table(
+    "volunteer_devices",
+    metadata,
+    Column("client", String(16), primary_key=True),
+    Column("volunteer", String(64), nullable=False, index=True),
+    Column("name", String(64), nullable=False),
+    Column("since", Float, nullable=False),
+)

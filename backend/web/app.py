@@ -14,6 +14,7 @@ from starlette.routing import Mount
 
 from backend.protocols.token_bucket import Rate
 from backend.server.accounts.accounts import access_to
+from backend.server.accounts.linked_devices import LinkedDevices
 from backend.server.accounts.sign_in_attempts import Attempts
 from backend.server.continuation.continuations import Continuations
 from backend.server.continuation.descriptions import Descriptions
@@ -32,7 +33,7 @@ from backend.stores.embedded import open_stores
 from backend.web.api import continuation, description, exports, pictures, task_management, tasks
 from backend.web.api.metrics import Metrics
 from backend.web.api.static_files import PublicFiles
-from backend.web.auth import accounts, credentials, invitations, sign_in
+from backend.web.auth import accounts, credentials, devices, invitations, sign_in
 from backend.web.auth.task_guard import guarded
 from backend.web.drafts import copies, drafts, dry_runs, reviews
 from backend.web.openapi import handlers
@@ -72,6 +73,7 @@ def build_app(settings: Settings) -> Starlette:
         app.state.stores, app.state.tasks, app.state.metrics = stores, registry, metrics
         access = access_to(stores.access, time.time)
         app.state.access, app.state.connections = access, AuthorizedSockets()
+        linked = app.state.devices = LinkedDevices(stores.devices, time.time, time.monotonic)
         per_minute = settings.limits.sign_ins_per_minute
         app.state.attempts = Attempts(Rate(per_minute / 60, per_minute), time.monotonic)
         app.state.results = TaskExports(registry, stores.blobs, exporter)
@@ -97,6 +99,7 @@ def build_app(settings: Settings) -> Starlette:
             await exporter.start()
             await stores.access.clear(time.time())
             app.state.first_link = await access.links.first()
+            await linked.start()
             await deletions.finish()
             await registry.start(settings.tasks, settings.overrides, settings.data_dir / TASKS)
             await drafts.start()
@@ -132,6 +135,7 @@ def build_app(settings: Settings) -> Starlette:
                     *description.routes(),
                     *pictures.routes(),
                     *invitations.routes(),
+                    *devices.routes(),
                     *handlers.routes(),
                 ]
             ),

@@ -18,11 +18,14 @@ _LOCAL_IPV6 = tuple(IPv6Network(text) for text in ("::1/128", "fc00::/7", "fe80:
 class Household(NamedTuple):
     """Clients whose agreement proves nothing: a `network`, or a client in it with an `identity`.
 
-    An identity is an account, an invitation, or the client itself where many people share a network.
+    An identity is an account, an invitation, or the client itself where many people share a network. Devices
+    that one `volunteer` linked are one person's, too; "" is none. A link only joins households: anybody can
+    make keys, so that two volunteers of one network are no two households.
     """
 
     network: str
     identity: str = ""
+    volunteer: str = ""
 
     @property
     def key(self) -> str:
@@ -40,10 +43,14 @@ def by_itself(client: str) -> Household:
 
 
 def same_household(one: Household, other: Household) -> bool:
-    """Whether two clients may be one person: one identity, or one network and at most one identity.
+    """Whether two clients may be one person.
+
+    They are of one volunteer or one identity, or of one network with at most one identity.
 
     A client with an identity can also connect without it.
     """
+    if one.volunteer and one.volunteer == other.volunteer:
+        return True
     if one.identity and other.identity:
         return one.identity == other.identity
     return one.network == other.network

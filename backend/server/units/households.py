@@ -25,11 +25,11 @@ class Households:
         self._admitted: OrderedDict[ClientId, None] = OrderedDict()
 
     def of(self, client: ClientId, link: ClientLink) -> Household:
-        """Returns the household: the client's network, and its account or invitation.
+        """Returns the household: the client's network, its account or invitation, and its volunteer.
 
         In a named or local network each client is known by itself.
         """
-        return Household(client_network(link), self._identity(client, link))
+        return Household(client_network(link), self._identity(client, link), link.volunteer)
 
     def admit(self, client: ClientId, link: ClientLink, suspended: bool, now: float) -> None:
         """Counts a client without a record, once. `suspended`: a result of its household was refuted today.

@@ -8,6 +8,7 @@ from backend.web.api.description import DescriptionBody, TextBody
 from backend.web.api.exports import RollbackBody
 from backend.web.api.pictures import PictureBody
 from backend.web.api.task_management import AlertBody, Ordered, Treated
+from backend.web.auth.devices import KeyHolder, LeavingDevice, NewDevice
 from backend.web.auth.invitations import GivenRole, InvitationCode, NewInvitation
 from backend.web.openapi.rows import (
     BYTES,
@@ -140,6 +141,9 @@ ROWS: dict[str, Row] = {
         "share", EMPTY, GivenRole, refusals=(409,), note="For people, not for tokens."
     ),
     "POST /api/join": Row("anybody", {200: keys("task", "path")}, InvitationCode, refusals=(403, 404)),
+    "POST /api/devices": Row("anybody", {200: keys("name", "devices")}, KeyHolder),
+    "PUT /api/devices": Row("anybody", {200: keys("name", "devices")}, NewDevice, refusals=(429,)),
+    "DELETE /api/devices": Row("anybody", EMPTY, LeavingDevice),
     "GET /blobs/{sha256}": Row(
         "anybody",
         {200: file(BYTES), 206: file(BYTES), 304: None, 416: file(BYTES)},

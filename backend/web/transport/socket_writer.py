@@ -69,6 +69,7 @@ class SocketLink:
         self.closing = False
         # The account or invitation by which the client was let in.
         self.identity = ""
+        self.volunteer = ""
 
     def set_large_handler(self, handler: LargeMessageHandler) -> None:
         """See SocketWriter."""

@@ -19,6 +19,7 @@ from backend.server.schemes import SCHEMES, scheme_of
 from backend.web.auth.identity import identity_text, require
 from backend.web.transport.authorized_sockets import connections_of
 from backend.web.transport.socket_writer import EXTENSION, SocketLink
+from backend.wire.client_id import client_id
 from backend.wire.messages import Chunk
 
 log = structlog.stdlib.get_logger("minga.socket")
@@ -64,6 +65,7 @@ async def _run_session(
         return
     if not isinstance(opening, socket.opening):
         raise FrameError(f"The first frame must be {socket.word}.")
+    link.volunteer = websocket.app.state.devices.volunteer_of(client_id(opening.token))
     client = await socket.join(host, opening, link)
     if socket.take is not None:
         link.set_large_handler(partial(_take_chunk, host, socket.decode, socket.take, client, link))

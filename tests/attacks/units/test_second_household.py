@@ -47,13 +47,20 @@ def peer(text: str) -> Address:
 
 
 def link(
-    limiter: ConnectionLimiter, address: str, forwarded: Sequence[str], identity: str = "", host: str = ""
+    limiter: ConnectionLimiter,
+    address: str,
+    forwarded: Sequence[str],
+    identity: str = "",
+    host: str = "",
+    volunteer: str = "",
 ) -> Any:
     """Returns the link of a connection from `address` with these values of X-Forwarded-For."""
     slot = limiter.enter(peer(address))
     values = [(b"x-forwarded-for", text.encode()) for text in forwarded]
     slot.set_headers([*values, (b"host", host.encode())])
-    return SimpleNamespace(address=slot.address, identity=identity, is_unnamed_proxy=slot.is_unnamed_proxy)
+    return SimpleNamespace(
+        address=slot.address, identity=identity, is_unnamed_proxy=slot.is_unnamed_proxy, volunteer=volunteer
+    )
 
 
 @pytest.mark.parametrize("address", ["203.0.113.5", "2001:db8:7:1::5"])
@@ -62,6 +69,26 @@ def test_a_header_that_anybody_may_send_makes_no_second_household(address: str, 
     limiter, households = ConnectionLimiter(ServerLimits(), NOBODY, lambda: 0.0), Households(TrustTable())
     direct = households.of("ann", link(limiter, address, []))
     assert households.of("bob", link(limiter, address, header)) == direct
+
+
+@pytest.mark.parametrize("volunteers", [("one", "other"), ("one", ""), ("", "other")])
+def test_keys_that_anybody_may_make_make_no_second_household(volunteers: tuple[str, str]) -> None:
+    limiter, households = ConnectionLimiter(ServerLimits(), NOBODY, lambda: 0.0), Households(TrustTable())
+    one, other = (
+        households.of(name, link(limiter, "203.0.113.5", [], volunteer=volunteer))
+        for name, volunteer in zip("ab", volunteers, strict=True)
+    )
+    assert one.key == other.key
+    assert not confirms(one, other)
+
+
+def test_the_devices_of_one_volunteer_do_not_confirm_each_other_from_two_networks() -> None:
+    limiter, households = ConnectionLimiter(ServerLimits(), NOBODY, lambda: 0.0), Households(TrustTable())
+    one, other = (
+        households.of(name, link(limiter, address, [], volunteer="same"))
+        for name, address in (("a", "203.0.113.5"), ("b", "198.51.100.9"))
+    )
+    assert not confirms(one, other)
 
 
 @pytest.mark.parametrize("identities", [("account 1", ""), ("", "account 1"), ("account 1", "account 1")])

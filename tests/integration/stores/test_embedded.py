@@ -28,12 +28,14 @@ from backend.stores.sql_plan_changes import SqlPlanChanges
 from backend.stores.sql_task_lives import SqlLives
 from backend.stores.sqlite import sqlite_database, sqlite_records
 from backend.stores.task_lives import Lives
+from backend.stores.volunteer_devices import VolunteerDevices
 from tests.support.store_contracts.access import AccessContract
 from tests.support.store_contracts.alerts import AlertsContract
 from tests.support.store_contracts.blobs import DATA, BlobsContract
 from tests.support.store_contracts.plan_changes import PlanChangesContract
 from tests.support.store_contracts.records import ANN, FIRST, ROUND, RecordsContract
 from tests.support.store_contracts.task_lives import LivesContract
+from tests.support.store_contracts.volunteer_devices import VolunteerDevicesContract
 
 
 class TestRecordsInSqlite(RecordsContract):
@@ -73,6 +75,20 @@ class TestPlanChangesInSqlite(PlanChangesContract):
     async def plans(self, tmp_path: Path) -> AsyncIterator[PlanChanges]:
         database = sqlite_database(tmp_path / "records.sqlite")
         yield SqlPlanChanges(database)
+        await database.close()
+
+
+class TestVolunteerDevicesInSqlite(VolunteerDevicesContract):
+    @pytest_asyncio.fixture
+    async def records(self, tmp_path: Path) -> AsyncIterator[Records]:
+        records = sqlite_records(tmp_path / "records.sqlite")
+        yield records
+        await records.close()
+
+    @pytest_asyncio.fixture
+    async def devices(self, tmp_path: Path) -> AsyncIterator[VolunteerDevices]:
+        database = sqlite_database(tmp_path / "records.sqlite")
+        yield VolunteerDevices(database)
         await database.close()
 
 

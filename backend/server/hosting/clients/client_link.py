@@ -27,6 +27,11 @@ class ClientLink(Protocol):
         """The account or invitation that let the client in, as a text; "" for anybody."""
         ...
 
+    @property
+    def volunteer(self) -> str:
+        """The volunteer who linked the client with others as their devices, as a digest; "" for nobody."""
+        ...
+
     def send(self, frame: bytes) -> None:
         """Queues a frame without waiting: a client that reads too slowly loses its connection instead."""
         ...

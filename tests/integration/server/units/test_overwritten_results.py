@@ -74,7 +74,7 @@ class Overwriting:
 class Client:
     """A connection inside the process that does each unit at once, and remembers what it hears of it."""
 
-    address, is_unnamed_proxy, identity = "", False, ""
+    address, is_unnamed_proxy, identity, volunteer = "", False, "", ""
 
     def __init__(self) -> None:
         self.frames: asyncio.Queue[Any] = asyncio.Queue()

@@ -21,6 +21,7 @@ class Visitor:
     address: str
     identity: str = ""
     is_unnamed_proxy: bool = False
+    volunteer: str = ""
 
 
 def link(address: str, identity: str = "", is_unnamed_proxy: bool = False) -> ClientLink:
@@ -31,7 +32,7 @@ def test_a_household_is_a_network_an_account_or_a_client_where_many_people_are()
     households = Households(TrustTable(networks=["198.51.100.0/24"]))
     assert households.of("ann", link("192.0.2.7")) == households.of("bob", link("192.0.2.8"))
     assert households.of("ann", link("2001:db8::1")) == households.of("bob", link("2001:db8:0:9::1"))
-    assert households.of("ann", link("192.0.2.7", "account 1")) == ("192.0.2.0/24", "account 1")
+    assert households.of("ann", link("192.0.2.7", "account 1")) == ("192.0.2.0/24", "account 1", "")
     for many in ("198.51.100.3", "127.0.0.1", "192.168.1.5", "::1"):
         assert [households.of(client, link(many)).key for client in ("ann", "bob")] == ["ann", "bob"]
 
@@ -39,9 +40,9 @@ def test_a_household_is_a_network_an_account_or_a_client_where_many_people_are()
 def test_who_comes_from_nowhere_or_through_an_unnamed_proxy_shares_a_household() -> None:
     households = Households(TrustTable(networks=["10.1.0.0/16"]))
     unknown = (link(""), link("127.0.0.1", is_unnamed_proxy=True), link("10.0.0.1", is_unnamed_proxy=True))
-    assert {households.of(str(number), one) for number, one in enumerate(unknown)} == {("unknown", "")}
+    assert {households.of(str(number), one) for number, one in enumerate(unknown)} == {("unknown", "", "")}
     # The owner knows that these are many people.
-    assert households.of("ann", link("10.1.0.1", is_unnamed_proxy=True)) == ("unknown", "ann")
+    assert households.of("ann", link("10.1.0.1", is_unnamed_proxy=True)) == ("unknown", "ann", "")
 
 
 def test_new_clients_of_a_network_are_admitted_at_a_rate() -> None:

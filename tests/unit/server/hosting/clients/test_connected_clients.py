@@ -28,6 +28,7 @@ class Recorder:
 
     address = identity = ""
     is_unnamed_proxy = False
+    volunteer = ""
 
     def __init__(self) -> None:
         self.frames: list[bytes] = []
