@@ -22,6 +22,7 @@ from backend.wire.unit_messages import MOST_SLOTS
 CACHE = Path("~/.cache/minga/blobs")
 MAX_SECONDS = 366 * 86_400
 MAX_SHARE = 1000.0
+MAX_NAME = 64
 # Shown at the end of the help.
 EXAMPLES = ("minga peer join https://minga.example.org --task digits",)
 
@@ -137,6 +138,19 @@ def register(subparsers: Any) -> None:
         help="in a task of work units: write the state of each unit in training this often, to continue "
         "after a crash; 0 never; default 30",
     )
+    join.add_argument(
+        "--key",
+        type=Path,
+        metavar="FILE",
+        help="the secret key of your devices: contributions of all that have it are added up",
+    )
+    join.add_argument(
+        "--name",
+        type=_name,
+        default="",
+        metavar="NAME",
+        help="with --key: this device in the list of yours",
+    )
     join.add_argument("--json", action="store_true", help="report as JSON, one line per event")
     join.set_defaults(run=run)
     doctor.register(actions, _listen, _address)
@@ -146,6 +160,12 @@ def register(subparsers: Any) -> None:
         examples=("minga peer identity",),
     )
     identity.set_defaults(run=print_identity)
+    key = actions.add_parser(
+        "key",
+        help="print the secret key of your devices, making one on first use",
+        examples=("minga peer key",),
+    )
+    key.set_defaults(run=print_devices_key)
 
 
 def _listen(text: str) -> tuple[str, int]:
@@ -204,6 +224,13 @@ def _share(text: str) -> tuple[str, float]:
     return name, number
 
 
+def _name(text: str) -> str:
+    """Parses the name of a device."""
+    if len(text) > MAX_NAME:
+        raise argparse.ArgumentTypeError(f"'{text}' has more than {MAX_NAME} characters")
+    return text
+
+
 def _seconds(text: str) -> float:
     """Parses a waiting time in seconds."""
     if not text.isdigit() or not 1 <= int(text) <= MAX_SECONDS:
@@ -224,6 +251,18 @@ def print_identity(_: argparse.Namespace) -> int:
         print(stored_identity(STATE.expanduser()).public)
     except OSError as error:
         raise PeerError(f"The identity cannot be saved: {error}. Make {STATE} writable.") from error
+    return 0
+
+
+def print_devices_key(_: argparse.Namespace) -> int:
+    """Prints the key by which a volunteer's devices are known together."""
+    from backend.peer.session.devices_key import stored_devices_key
+    from backend.peer.session.identity import STATE
+
+    try:
+        print(stored_devices_key(STATE.expanduser()))
+    except OSError as error:
+        raise PeerError(f"The key cannot be saved: {error}. Make {STATE} writable.") from error
     return 0
 
 

@@ -125,6 +125,8 @@ class _Peer:
         from backend.peer.session.server_address import choose_task, list_tasks
 
         args = self.args
+        if args.key is not None and not await self._link(args.key):
+            return False
         if (args.task or self.server.task) is None:
             tasks = await self._retry(lambda: list_tasks(self.client, self.server))
             if tasks is None:
@@ -139,6 +141,18 @@ class _Peer:
             return False
         await session.run(self.stop)
         return session.jobs.busy
+
+    async def _link(self, path: Path) -> bool:
+        """Links this machine to the others of its volunteer; returns False once the peer is to stop."""
+        from backend.peer.session.devices_key import link_device, read_devices_key
+
+        key, token = read_devices_key(path), self.identity.token
+        count = await self._retry(lambda: link_device(self.client, self.server, key, token, self.args.name))
+        if count is None:
+            return False
+        devices = "1 device is" if count == 1 else f"{count} devices are"
+        self.reporter.tell("linked-device", f"{devices} linked by your key.", devices=count)
+        return True
 
     async def _rotate(self, tasks: list[str]) -> None:
         """Takes part in the tasks that need this peer, one after the other."""
