@@ -1,4 +1,4 @@
-"""Links the devices of one volunteer, who needs no account: whoever has the same secret key is one person."""
+"""Links the devices of one volunteer by a secret key that all of them have; it needs no account."""
 
 from __future__ import annotations
 

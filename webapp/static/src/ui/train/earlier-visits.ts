@@ -4,12 +4,21 @@ import { say } from "../../i18n";
 import { requireElement } from "../lib/dom";
 import { fetchJson } from "../lib/responses";
 
-interface Contributions {
-  readonly contributions: readonly { readonly accepted: number; readonly examples: number }[];
+export interface Contribution {
+  readonly accepted: number;
+  readonly examples: number;
+}
+
+/** Returns what the client with a public id contributed to a task; null without any, or without an answer. */
+export async function contributionOf(task: string, client: string): Promise<Contribution | null> {
+  const answer = await fetchJson<{ readonly contributions: readonly Contribution[] }>(
+    `/api/tasks/${task}/contributions?client=${client}`,
+  );
+  return answer?.contributions[0] ?? null;
 }
 
 /** Returns the public id of a token's holder (backend/wire/client_id.py); null where hashing is not offered. */
-async function idOf(token: string): Promise<string | null> {
+export async function idOf(token: string): Promise<string | null> {
   // Browsers offer hashing only to pages from https or localhost.
   if (!globalThis.crypto.subtle) return null;
   const hash = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(token));
@@ -20,9 +29,8 @@ async function idOf(token: string): Promise<string | null> {
 export async function showEarlierVisits(root: HTMLElement, task: string, token: string): Promise<void> {
   const client = await idOf(token);
   if (client === null) return;
-  const answer = await fetchJson<Contributions>(`/api/tasks/${task}/contributions?client=${client}`);
-  const [before] = answer?.contributions ?? [];
-  if (before === undefined || before.accepted === 0) return;
+  const before = await contributionOf(task, client);
+  if (before === null || before.accepted === 0) return;
   const line = requireElement(root, "earlier-visits");
   line.textContent = say.card.earlierVisits(before.accepted, before.examples);
   line.hidden = false;

@@ -9,6 +9,7 @@ import { startRefreshing } from "../lib/refresh";
 import { bindSections } from "../lib/sections";
 import { showVersions } from "../task/version-curve";
 import { ControlCard } from "./control-card";
+import { bindDevices } from "./devices";
 import { showEarlierVisits } from "./earlier-visits";
 import { LocalRounds } from "./local-rounds";
 
@@ -36,6 +37,7 @@ export function bindTraining(protocol: string): TrainingPage {
   const refresh = startRefreshing(20, drawVersions);
   const token = ownToken();
   void showEarlierVisits(root, task, token);
+  bindDevices(root, task, token);
   const options: TrainingPage["options"] = {
     transport: new SocketTransport(socketAddress(location.origin, task), protocol),
     trainer: (recovered) => new Trainer(recovered, control.own?.spawn, preferExact),

@@ -5,6 +5,7 @@ export { card } from "./card";
 export { curves } from "./curves";
 export { own } from "./data/local-data";
 export { url } from "./data/url-data";
+export { devices } from "./devices";
 export { figures } from "./figures";
 export { files } from "./files";
 export { gallery } from "./gallery";
