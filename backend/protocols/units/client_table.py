@@ -37,6 +37,8 @@ def seconds_for(examples: int, paces: Sequence[float], said: float | None) -> fl
     return None if said is None else examples * said
 
 
+# Paces of the newest results of all clients, from which a client without results is expected to have one.
+MAX_NEWEST_PACES = 64
 # Shards of a client that are searched for a unit; its cache may have more.
 MAX_SHARDS = 8
 # Other compute backends by which a client is remembered: it names them itself. Its quota is the same by all.
@@ -103,6 +105,8 @@ class ClientTable:
         self.trusted: set[ClientId] = set()
         self.strangers, self.vouched = HouseholdLottery(), HouseholdLottery()
         self.households = HouseholdRecords()
+        self._newest_paces: deque[float] = deque(maxlen=MAX_NEWEST_PACES)
+        self._usual_pace: float | None = None
 
     def client_connected(
         self,
@@ -235,9 +239,35 @@ class ClientTable:
         if not counts:
             self.clocks.stopped(name)
 
+    def pace_measured(self, name: ClientId, pace: float) -> None:
+        """Takes the seconds per example that a client needed from a lease to its result."""
+        self.clients[name].paces.append(pace)
+        self._take_newest([pace])
+
+    def expected_seconds(self, name: ClientId, examples: int) -> float | None:
+        """Returns the expected seconds of a client from a lease of `examples` to its result.
+
+        A client without results is not expected to be faster than others. None while too few are measured.
+        """
+        client, usual = self.clients[name], self.usual_seconds(examples)
+        if client.paces or usual is None:
+            return client.seconds(examples) if client.paces else None
+        return max(usual, client.seconds(examples) or 0.0)
+
+    def usual_seconds(self, examples: int) -> float | None:
+        """Returns the median client's seconds for `examples`; None while too few are measured."""
+        return None if self._usual_pace is None else examples * self._usual_pace
+
     def add_restored(self, clients: Iterable[tuple[ClientId, TableClient]]) -> None:
         """Restores clients known before a restart; none of them is connected."""
         self.clients.update(clients)
+        paces = [pace for client in self.clients.values() for pace in list(client.paces)[-1:]]
+        self._take_newest(paces)
+
+    def _take_newest(self, paces: list[float]) -> None:
+        self._newest_paces.extend(paces)
+        if len(self._newest_paces) >= MIN_PACES:
+            self._usual_pace = seconds_for(1, self._newest_paces, None)
 
     def _enter(self, name: ClientId, client: TableClient) -> None:
         self.reliable += self.is_reliable(client)

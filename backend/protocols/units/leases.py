@@ -167,7 +167,7 @@ class LeaseGranter:
         split = self._split(unit, client)
         if unit.base is None:
             unit.base = base
-        unit.lot = chance
+        unit.lot, unit.wants_copy = chance, False
         return [*split, self._lease(name, client, unit, unit.base, now)]
 
     def seconds(self, unit: UnitRecord, client: TableClient) -> float:

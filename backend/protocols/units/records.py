@@ -200,7 +200,8 @@ class UnitRecord:
     `part` is the part to do if the first client had to stop. It was halved `halvings` times. `phase` is its
     phase in the counts. `lot` in [0, 1) decides which clients are drawn to repeat it, `draws` counts them;
     `appeals` counts the times that it was left to trusted peers because results disagree. `audited` is
-    what an audit repeats; None for other units.
+    what an audit repeats; None for other units. `wants_copy`: one client more is to repeat it, because the
+    one that does is late.
     """
 
     work: WorkUnit
@@ -221,6 +222,7 @@ class UnitRecord:
     draws: int = 0
     appeals: int = 0
     audited: ProvisionalResult | None = None
+    wants_copy: bool = False
 
     def count(self, states: Collection[LeaseState]) -> int:
         """Returns the number of its leases in one of these states."""
@@ -254,8 +256,18 @@ class UnitRecord:
         The second lease begins when the first result has arrived: until then its client cannot know with
         whose result it will be compared.
         """
-        awaited = self.count(AWAITED) if self.state is UnitState.OPEN else self.quorum
-        return 0 if awaited and not self.count(PENDING) else max(0, self.quorum - awaited)
+        if self.state is not UnitState.OPEN:
+            return 0
+        awaited = self.count(AWAITED)
+        wanted = self.quorum + self.wants_copy
+        return 0 if awaited and not self.count(PENDING) else max(0, wanted - awaited)
+
+    @property
+    def only_lease_out(self) -> Lease | None:
+        """The lease at work on it, if it is open and there is exactly one."""
+        if self.state is not UnitState.OPEN or self.count((LeaseState.LEASED,)) != 1:
+            return None
+        return next(lease for lease in self.leases if lease.state is LeaseState.LEASED)
 
     @property
     def pending(self) -> tuple[LeaseId, ...]:

@@ -24,6 +24,7 @@ from backend.protocols.units.records import (
     after,
 )
 from backend.protocols.units.releases import ReleaseLimits
+from backend.protocols.units.replicas.backup_copies import BackupCopies
 from backend.protocols.units.rules import Rules, Verdict
 from backend.protocols.units.scheduler_effects import (
     Abort,
@@ -73,6 +74,9 @@ class Scheduler:
         self._selector = UnitSelector(self._rules, self._client_table, self._unit_table)
         self._granter = LeaseGranter(self._rules, self._unit_table, self._leases)
         self._transitioner = Transitioner(self._rules, self._client_table, self._unit_table, self._leases)
+        self._backup_copies = BackupCopies(
+            self._rules, self._client_table, self._unit_table, self._transitioner.replicas
+        )
 
     @property
     def epoch(self) -> int:
@@ -176,6 +180,8 @@ class Scheduler:
         if not free and (retry_at := self._releases.retry_at(client, now)) is not None:
             return [Wait(client, "released", retry_at)]
         selected = self._selector.unit_for(client, table_client, fresh, now)
+        if isinstance(selected, Wait) and selected.reason == "nothing" and fresh:
+            selected = self._backup_copies.instead_of(selected, table_client, now)
         if isinstance(selected, Wait):
             return [selected]
         self._releases.granted(client, now)
@@ -221,7 +227,7 @@ class Scheduler:
             return [RefuseResult(client, _OVER)]
         if after(LEASES, lease_record.state, LeaseEvent.RETURN) is None:
             return [RefuseResult(client, "This result was already received.")]
-        unit, table_client = self._unit_table.units[lease_record.unit], self._client_table.clients[client]
+        unit = self._unit_table.units[lease_record.unit]
         done_part = part or lease_record.part
         if not self._transitioner.allows_part(unit, lease_record, done_part):
             return [RefuseResult(client, NOT_COMPARABLE), *self.recalled(client, lease)]
@@ -230,7 +236,7 @@ class Scheduler:
         lease_record.returned = now
         self._leases.step(lease_record, LeaseEvent.RETURN)
         self._transitioner.comparisons.returned(unit, lease_record)
-        table_client.paces.append((now - lease_record.began) / max(1, unit.examples))
+        self._client_table.pace_measured(client, (now - lease_record.began) / max(1, unit.examples))
         self._client_table.set_late(client, lease_record.came_late)
         self._client_table.unit_returned(client, now)
         return self._transitioner.reconsider(unit)

@@ -92,6 +92,7 @@ class Transitioner:
 
     def reconsider(self, unit: UnitRecord) -> list[Effect]:
         """Returns the effects on a unit after one of its leases changed."""
+        unit.wants_copy = False
         if unit.judging:
             return []
         if unit.audited is not None:

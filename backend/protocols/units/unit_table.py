@@ -133,6 +133,11 @@ class UnitQueue:
             if not same:
                 del self._by_shard[shard]
 
+    @property
+    def has_fresh(self) -> bool:
+        """Whether units are queued that no client had."""
+        return bool(self._fresh)
+
     def best(
         self, shards: Collection[int], queues: Collection[str], may: Callable[[UnitId], bool]
     ) -> UnitId | None:
@@ -189,6 +194,8 @@ class UnitTable:
         self._reserved_for_peers: set[UnitId] = set()
         # Units whose next lease one drawn client gets, the oldest first.
         self.drawn: OrderedDict[UnitId, None] = OrderedDict()
+        # Units of this epoch that exactly one client works on, nearly in the order in which it began.
+        self.with_one_lease_out: OrderedDict[UnitId, None] = OrderedDict()
         self.units: dict[UnitId, UnitRecord] = {}
         # Units that were given up with all others of this epoch, which then began again.
         self._replaced: list[UnitRecord] = []
@@ -279,6 +286,14 @@ class UnitTable:
             self.waiting.remove(work.unit, work.shard)
         if unit.epoch == self.epoch:
             self.progress.changed(unit)
+        if unit.epoch == self.epoch and unit.only_lease_out is not None:
+            self.with_one_lease_out.setdefault(work.unit)
+        else:
+            self.with_one_lease_out.pop(work.unit, None)
+
+    def reserved_since(self, unit: UnitId) -> float:
+        """Returns when a reserved unit was reserved."""
+        return self._reserved[unit] - self._reservation_seconds
 
     def reserve(self, unit: UnitRecord, group: str) -> None:
         """Reserves the unit's next lease for `group` (see UnitRecord) for a while; "" ends that.

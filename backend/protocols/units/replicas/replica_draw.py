@@ -47,6 +47,19 @@ class ReplicaDraw:
             self._unit_table.reserve(unit, kind if name is None else DRAWN + name)
             self._unit_table.changed(unit)
 
+    def draw_copy(self, unit: UnitRecord) -> None:
+        """Reserves one lease more than its quorum of a unit with a result, if a client can be drawn."""
+        unit.wants_copy = True
+        self.draw(unit)
+        if not unit.reserved:
+            unit.wants_copy = False
+
+    def draw_again(self, unit: UnitRecord) -> None:
+        """Reserves a unit for another draw, because the client drawn before does not take it."""
+        self._unit_table.reserve(unit, "")
+        self.draw(unit)
+        self._unit_table.changed(unit)
+
     def redraw(self) -> None:
         """Draws for units that waited until somebody was vouched for."""
         for number in list(islice(self._unit_table.waiting.queue(DRAWN), REDRAWN)):
