@@ -122,7 +122,7 @@ def register(subparsers: Any) -> None:
         "--preemptible",
         action="store_true",
         help="this machine may be reclaimed: watch for its provider's notice (Amazon EC2, Google Compute "
-        "Engine)",
+        "Engine, Microsoft Azure)",
     )
     join.add_argument(
         "--give-up-after",

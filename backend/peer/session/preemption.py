@@ -11,9 +11,10 @@ from typing import Protocol
 import httpx
 
 from backend.errors import UnreachableError
+from backend.peer.session.azure import Azure
 from backend.peer.session.progress import Teller
 
-# Amazon gives two minutes of notice and asks for a poll every five seconds; Google gives thirty seconds.
+# Amazon gives two minutes of notice and asks for a poll every five seconds; Google and Azure give thirty.
 POLL_SECONDS = 5.0
 # A service that does not answer may still be starting with its machine.
 ABSENT_POLL_SECONDS = 60.0
@@ -79,7 +80,8 @@ def providers(environment: Mapping[str, str] = os.environ) -> list[Provider]:
     """Returns the known providers, at the addresses that their own tools read from the environment."""
     ec2 = environment.get("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://169.254.169.254")
     gce = environment.get("GCE_METADATA_HOST", "metadata.google.internal")
-    return [Ec2(ec2.rstrip("/")), Gce(f"http://{gce}")]
+    azure = environment.get("AZURE_IMDS_ENDPOINT", "http://169.254.169.254")
+    return [Ec2(ec2.rstrip("/")), Gce(f"http://{gce}"), Azure(azure.rstrip("/"))]
 
 
 async def watch(
