@@ -172,6 +172,10 @@ class ClientTable:
         """Whether it gets the last units of an epoch first."""
         return client.trusted or trust.is_reliable(client.trust, self._rules)
 
+    def is_alone(self, name: ClientId) -> bool:
+        """Whether no other connected client takes units."""
+        return self.trusted <= {name} and self.strangers.is_only(name)
+
     def comparison_awaited(self, client: TableClient, lease: LeaseId, now: float) -> None:
         """Takes a unit that the client began and that waits for a comparison."""
         client.unproved.add(lease)

@@ -68,6 +68,12 @@ class HouseholdLottery:
         self._households = _Drawable()
         self._members: dict[str, _Drawable] = {}
 
+    def is_only(self, client: ClientId) -> bool:
+        """Whether no other client is here."""
+        if len(self._members) > 1:
+            return False
+        return all(len(members) == 1 and members.all() == [client] for members in self._members.values())
+
     def add(self, household: str, client: ClientId) -> None:
         """Adds a client that may be here already."""
         self._households.add(household)

@@ -158,7 +158,8 @@ class PartialWork:
 class Lease:
     """A unit assigned to a client. It ends by `deadline`, and by `latest` even if it is renewed.
 
-    `household` is the client's when it got the lease. `returned` is when its result arrived.
+    `household` is the client's when it got the lease. `returned` is when its result arrived, `released`
+    when it was given back.
 
     `by_trusted_peer`: its client is a trusted peer, with whose result the others are compared. `part` is the
     requested part of the unit; None for all. `steps` are those that its client told last.
@@ -176,6 +177,7 @@ class Lease:
     state: LeaseState = LeaseState.LEASED
     came_late: bool = False
     returned: float = math.inf
+    released: float = math.inf
     steps: int = 0
 
 
@@ -228,21 +230,29 @@ class UnitRecord:
         """Returns the number of its leases in one of these states."""
         return sum([lease.state in states for lease in self.leases])
 
-    def was_leased_to(self, client: ClientId, household: Household, comparable: bool = True) -> bool:
+    def was_leased_to(
+        self, client: ClientId, household: Household, comparable: bool = True, again: bool = False
+    ) -> bool:
         """Whether `client` had a lease of it, or its household one whose result may be compared.
 
         Their agreement would prove nothing. Results are `comparable` where clients repeat units: whether they
         repeat this one is drawn when a result arrives, and that of an expired lease may. A trusted peer
-        that was late may audit again.
+        that was late may audit again. With `again`, what the client gave back does not count.
         """
         if self.audited is not None:
             return any(lease.client == client and lease.state in AWAITED for lease in self.leases)
         strict = comparable or self.quorum > 1
         lost = (LeaseState.RELEASED,) if strict else (LeaseState.RELEASED, LeaseState.EXPIRED)
         return any(
-            lease.client == client or (lease.state not in lost and same_household(lease.household, household))
+            (lease.client == client and not (again and lease.state is LeaseState.RELEASED))
+            or (lease.state not in lost and same_household(lease.household, household))
             for lease in self.leases
         )
+
+    def released_by(self, client: ClientId) -> float:
+        """Returns when the client last gave it back; -infinity if it never did."""
+        times = (one.released for one in self.leases if one.client == client and one.released < math.inf)
+        return max(times, default=-math.inf)
 
     @property
     def attempts(self) -> int:

@@ -275,6 +275,7 @@ class Scheduler:
             return [RefuseResult(client, _OVER)]
         if not self._leases.step(lease_record, LeaseEvent.RELEASE):
             return [RefuseResult(client, "This work is over.")]
+        lease_record.released = self._unit_table.now
         return self._transitioner.reconsider(self._unit_table.units[lease_record.unit])
 
     def judged(self, unit: UnitId, verdicts: Mapping[LeaseId, Verdict]) -> list[Effect]:

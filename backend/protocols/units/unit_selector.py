@@ -36,8 +36,9 @@ class UnitSelector:
         number = self._best(name, client, fresh)
         if number is not None:
             return self._unit_table.units[number]
-        retry_at = self._next_available(name, client) if client.was_late else None
-        return Wait(name, "nothing" if retry_at is None else "reliable", retry_at)
+        if client.was_late and (retry_at := self._next_available(name, client)) is not None:
+            return Wait(name, "reliable", retry_at)
+        return Wait(name, "nothing", self._first_again(name, client))
 
     def _must_wait(self, name: ClientId, client: TableClient, now: float) -> Wait | None:
         remaining, units = self._unit_table.progress.remaining, self._unit_table.progress.units
@@ -75,7 +76,10 @@ class UnitSelector:
                 return False
             return (
                 (client.trusted or unit.reserved in reservations)
-                and not unit.was_leased_to(name, household, comparable)
+                and (
+                    not unit.was_leased_to(name, household, comparable)
+                    or self._may_have_again(unit, name, client)
+                )
                 and (fresh or bool(unit.leases))
                 and (may_begin or bool(unit.pending))
             )
@@ -118,6 +122,22 @@ class UnitSelector:
         leases = self._unit_table.units[number].leases
         level = self._client_table.clients[leases[0].client].trust
         return not level.streak and not level.faults
+
+    def _may_have_again(self, unit: UnitRecord, name: ClientId, client: TableClient) -> bool:
+        """Whether a client gets a unit that it gave back: others have not taken it, or are not there."""
+        household = by_itself(name) if client.trusted else client.household
+        if unit.was_leased_to(name, household, self._rules.replicas > 1, again=True):
+            return False
+        return self._unit_table.now >= self._again_at(unit, name) or self._client_table.is_alone(name)
+
+    def _again_at(self, unit: UnitRecord, name: ClientId) -> float:
+        return unit.released_by(name) + self._rules.pace.least
+
+    def _first_again(self, name: ClientId, client: TableClient) -> float | None:
+        """Returns when the client may have a unit again that it gave back; None if there is none."""
+        begun = self._unit_table.waiting.begun("", client.kind)
+        times = (self._again_at(self._unit_table.units[number], name) for number in begun)
+        return min((one for one in times if one > self._unit_table.now), default=None)
 
     def _withheld_until(self, unit: UnitRecord) -> float:
         """Returns until when a begun unit is not leased to tardy clients (BOINC: retries)."""

@@ -12,7 +12,7 @@ import msgspec
 
 from backend.numerics.walk import Walk
 from backend.protocols.units import trust
-from backend.protocols.units.records import PartialWork
+from backend.protocols.units.records import LeaseState, PartialWork
 from backend.protocols.units.rules import Rules, Verdict
 from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.scheduler_effects import (
@@ -157,12 +157,26 @@ class World:
             case "part":
                 part = part_of(self.grants[lease], self.dice)
                 self._perform(self.scheduler.returned(client, lease, self.now, part))
+                self._forget_released(client, lease)
             case "heartbeat":
                 self._perform(self.scheduler.heartbeat(client, lease, self.now, steps=1))
             case "release":
                 self._perform(self.scheduler.released(client, lease))
+                self._forget_released(client, lease)
             case "back":
                 self._come(client)
+
+    def _forget_released(self, client: str, lease: int) -> None:
+        """A client may get again what it gave back."""
+        unit = self.grants[lease].unit
+        leases = (
+            [one for one in self.scheduler.unit(unit).leases if one.id == lease] if self._has(unit) else []
+        )
+        if leases and leases[0].state is LeaseState.RELEASED and client in self.seen.holders.get(unit, []):
+            self.seen.holders[unit].remove(client)
+
+    def _has(self, unit: int) -> bool:
+        return any(one.work.unit == unit for one in self.scheduler.units())
 
     def _ask(self, name: str) -> None:
         self._asked(name)

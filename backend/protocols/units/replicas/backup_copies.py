@@ -48,7 +48,8 @@ class BackupCopies:
         if self._unit_table.waiting.has_fresh:
             return wait
         at_work = list(self._at_work())
-        retry_at = min(self._draw_again(now), self._copy_replicas(at_work, now))
+        at_least = math.inf if wait.retry_at is None else wait.retry_at
+        retry_at = min(at_least, self._draw_again(now), self._copy_replicas(at_work, now))
         if not (client.was_late and self._client_table.punctual):
             unit, first_late_at = self._due_last(at_work, wait.client, client, now)
             if unit is not None:

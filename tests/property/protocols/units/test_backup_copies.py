@@ -74,7 +74,8 @@ class CopiesWorld(World):
                 unit = self.scheduler.unit(effect.unit)
                 out = [lease for lease in unit.leases if lease.state is LeaseState.LEASED]
                 assert len(out) <= 2
-                assert len({lease.client for lease in unit.leases}) == len(unit.leases)
+                had = [lease.client for lease in unit.leases if lease.state is not LeaseState.RELEASED]
+                assert len(set(had)) == len(had)
                 self.copies += len(out) == 2
         super()._perform(effects)
 
@@ -92,7 +93,7 @@ class CopiesWorld(World):
 def test_copies_keep_rows_credit_and_replicas_over_restarts(
     seed: int, clients: int, replicas: int, peers: int, late: float, units: int, restart: int | None
 ) -> None:
-    crowd = Crowd(clients, peers, pause=2.0, cheats=0.0, vanishing=0.0, late=late, stopped=0.02)
+    crowd = Crowd(clients, peers, pause=2.0, cheats=0.0, vanishing=0.0, late=late, stopped=0.1)
     rules = Rules(replicas=replicas, most_leases=40, pace=PaceRules(usual=LEASE, least=5.0, most=600.0))
     world = CopiesWorld(seed, crowd, rules, units, EPOCHS)
     seen = world.play(restart_at=restart)

@@ -14,6 +14,7 @@ from backend.protocols.units.scheduler_effects import (
     GrantLease,
     Judge,
     RefuseResult,
+    Wait,
 )
 from tests.support.protocols.unit_conversations import VALID, begun, checked, lease, only
 
@@ -159,3 +160,46 @@ def test_a_part_that_does_not_hold_is_no_measure_for_others() -> None:
     assert one.released("peer", check.lease) == []
     one.drop(lie.unit)
     assert one.heartbeat("peer", check.lease, 2.0, steps=1) == [Abort("peer", check.lease)]
+
+
+def test_a_lone_client_gets_a_unit_again_of_which_it_did_less_than_half() -> None:
+    one = begun(1, "ann", replicas=1)
+    small = PartialWork(3, 40)
+    for turn in range(3):
+        grant = lease(one, "ann", float(turn))
+        assert (grant.first_step, grant.steps) == (0, 0)
+        assert isinstance(one.returned("ann", grant.lease, turn + 0.5, small)[0], RefuseResult)
+    grant = lease(one, "ann", 4.0)
+    one.returned("ann", grant.lease, 5.0)
+    assert only(one.judged(0, {grant.lease: VALID}), EpochClosed) == [EpochClosed(1, 1, 0)]
+
+
+def test_others_come_first_for_what_a_client_gave_back() -> None:
+    one = begun(1, "ann", "bob", replicas=1)
+    grant = lease(one, "ann", 1.0)
+    one.returned("ann", grant.lease, 2.0, PartialWork(3, 40))
+    # After ten seconds nobody else has taken it.
+    assert one.ask("ann", 5, 0.5, 3.0) == [Wait("ann", "nothing", 12.0)]
+    assert lease(one, "ann", 12.0).unit == grant.unit
+
+
+def test_what_a_client_gave_back_is_its_own_again_when_the_others_leave() -> None:
+    one = begun(1, "ann", "bob", replicas=1)
+    grant = lease(one, "ann", 1.0)
+    one.released("ann", grant.lease, 2.0)
+    assert isinstance(one.ask("ann", 5, 0.5, 3.0)[-1], Wait)
+    one.client_disconnected("bob")
+    assert lease(one, "ann", 3.0).unit == grant.unit
+
+
+def test_a_client_with_a_result_or_a_late_lease_of_a_unit_never_gets_it_again() -> None:
+    one = begun(1, "ann", "bob")
+    first = lease(one, "ann")
+    one.returned("ann", first.lease, 1.0)
+    second = lease(one, "bob", 2.0)
+    one.time_passed(200.0)
+    for name in ("ann", "bob"):
+        assert isinstance(one.ask(name, 5, 0.5, 500.0)[-1], Wait)
+    # What was given back proves nothing of its household, so it may be had again.
+    one.released("bob", second.lease, 501.0)
+    assert lease(one, "bob", 520.0).unit == first.unit

@@ -303,7 +303,7 @@ def test_what_somebody_was_late_for_goes_first_to_who_was_not() -> None:
     # Nobody waits long for him.
     late = lease(one, "eve", 110.0)
     one.released("eve", late.lease)
-    assert one.ask("eve", 5, 0.5, 111.0) == [Wait("eve", "nothing")]
+    assert one.ask("eve", 5, 0.5, 111.0) == [Wait("eve", "nothing", retry_at=120.0)]
 
 
 def test_the_second_result_of_a_unit_is_not_left_to_who_was_late_either() -> None:
