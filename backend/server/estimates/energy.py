@@ -12,7 +12,7 @@ WATTS = (5.0, 65.0)
 _JOULES_PER_WATT_HOUR = 3600.0
 
 
-def training_flops(manifest: Manifest, examples: int) -> float:
+def training_flops(manifest: Manifest, examples: float) -> float:
     """Returns the operations of training on `examples`, each visit counted, in full batches."""
     return examples / manifest.batch_size * (manifest.flops.train + manifest.flops.apply)
 

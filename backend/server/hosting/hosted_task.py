@@ -14,6 +14,7 @@ from backend.server.accounts.permissions import TaskAccess
 from backend.server.dashboards.dashboard import Dashboard
 from backend.server.disclosure.statement import Disclosure
 from backend.server.estimates import pace
+from backend.server.estimates.energy import training_flops
 from backend.server.estimates.traffic import program_bytes
 from backend.server.hosting import task_summary
 from backend.server.hosting.scheme import Scheme, WeightsDeposits
@@ -79,9 +80,14 @@ class HostedTask:
     async def contributions(self, client: str | None = None) -> list[dict[str, Any]]:
         """Returns the contribution of each client, or of one, the largest first (docs/reference/http.md).
 
-        Raises StoreError.
+        Beside examples it has the operations of training on them, by which tasks compare. Raises StoreError.
         """
-        return [asdict(one) for one in await self.host.history.contributions(client)]
+        task, visits = self.host.task, self._scheme.visits
+        passes = 1.0 if visits is None else visits(task)
+        return [
+            asdict(one) | {"operations": round(training_flops(task.bundle.manifest, passes * one.examples))}
+            for one in await self.host.history.contributions(client)
+        ]
 
     def traffic(self) -> dict[str, int] | None:
         """Returns the bytes sent and received in the whole training; None where they are not recorded."""

@@ -122,3 +122,5 @@ class Scheme(Generic[Host]):
     assimilations: Callable[[Host, int, int | None], Awaitable[list[AssimilationRecord]]] | None = None
     unit_facts: Callable[[Host, int], Awaitable[dict[str, Any]]] | None = None
     deposits: Callable[[Host], WeightsDeposits] | None = None
+    # How often training visits each credited example; None where each visit is credited.
+    visits: Callable[[Task], float] | None = None

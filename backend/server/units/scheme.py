@@ -18,6 +18,7 @@ from backend.server.units.board.board import UnitsBoard
 from backend.server.units.checkpoint_codec import content_after
 from backend.server.units.host import UnitsHost
 from backend.server.units.setup import load_restored_state
+from backend.server.units.work_generator import visits_a_row
 from backend.server.versions.checkpoints import Checkpoint
 from backend.server.versions.version_history import StoredVersion, VersionHistory
 from backend.stores.contracts import VersionRecord
@@ -113,4 +114,5 @@ UNITS = Scheme(
     board=UnitsBoard,
     assimilations=UnitsHost.assimilations,
     unit_facts=UnitsHost.unit_facts,
+    visits=visits_a_row,
 )

@@ -174,6 +174,13 @@ def _visits(task: Task, rows: int, steps: int) -> int:
     return passes * rows + min(rest * task.batch_size, rows)
 
 
+def visits_a_row(task: Task) -> float:
+    """Returns how often the training of a unit visits each of its rows, in the mean of all units."""
+    pieces = [piece for shard in range(len(task.shards.train)) for piece in _pieces(task, shard)]
+    rows = [examples for _, examples in pieces]
+    return sum(_visits(task, one, steps_of(task, one)) for one in rows) / sum(rows)
+
+
 def past_steps(task: Task, grant: GrantLease) -> int:
     """Returns the steps before a lease for the learning-rate schedule; 0 without a schedule."""
     if task.bundle.manifest.optimizer.schedule is None:

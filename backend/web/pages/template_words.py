@@ -8,7 +8,7 @@ from gettext import NullTranslations
 from typing import Any
 
 from babel.dates import format_datetime
-from babel.numbers import get_decimal_symbol
+from babel.numbers import format_compact_decimal, get_decimal_symbol
 
 from backend.formats.task_file import Checkpoints
 from backend.server.tasks import formatting
@@ -92,6 +92,7 @@ class TemplateWords:
             "between": self.between,
             "browser": self.browser,
             "brings": self.brings,
+            "calculations": self.calculations,
             "decimal": self.decimal,
             "device": self.device,
             "duration": self.duration,
@@ -134,6 +135,10 @@ class TemplateWords:
     def operations(self, count: float) -> str:
         """Formats a count of floating-point operations: `45 MFLOP`."""
         return self._localized(formatting.operations(count))
+
+    def calculations(self, count: float) -> str:
+        """Formats a count of operations in words: `12`, `4.5 thousand`, `3.4 billion`."""
+        return format_compact_decimal(count, format_type="long", locale=self._language, fraction_digits=1)
 
     def size(self, count: float) -> str:
         """Formats a number of bytes: `3.4 MB`."""

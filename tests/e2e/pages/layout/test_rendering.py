@@ -9,7 +9,7 @@ import pytest
 
 from backend.server.tasks.formatting import between, number, operations, shape, size
 from backend.web.pages.pages import assets
-from backend.web.pages.template_words import ENGLISH, counted
+from backend.web.pages.template_words import ENGLISH, TemplateWords, counted
 
 MANIFEST = {
     "_shared.js": {"file": "assets/shared-1.js", "css": ["assets/shared-2.css"], "imports": ["_deep.js"]},
@@ -69,6 +69,10 @@ def test_without_a_build_there_is_nothing(tmp_path: Path) -> None:
         (size(2e10), "20.0 GB"),
         (operations(44_844_357), "45 MFLOP"),
         (operations(3), "3 FLOP"),
+        (ENGLISH.calculations(12), "12"),
+        (ENGLISH.calculations(4500), "4.5 thousand"),
+        (ENGLISH.calculations(3.4e9), "3.4 billion"),
+        (TemplateWords("es").calculations(1.23e12), "1,2 billones"),
         (between(6.5, 25), "6.5–25 ms"),
         (between(120, 950), "120–950 ms"),
         (between(400, 1600), "0.4–1.6 s"),

@@ -84,6 +84,10 @@ async def test_a_client_that_is_alone_does_all_units_and_each_moves_the_model_at
     assert (summary["scheme"], summary["version"], summary["phase"]) == ("volunteer", 2, "finished")
     made = await asyncio.to_thread(fetched, server, summary["weights"])
     assert np.frombuffer(made or b"", "<f4") == pytest.approx(np.arange(SIZE) + SHARDS)
+    (given,) = server.get("/api/tasks/tiny/contributions")["contributions"]
+    assert given["examples"] == 2 * SHARDS * EXAMPLES
+    # 116 in a batch of 4, for each local epoch.
+    assert given["operations"] == 116 * given["examples"] // 4 * unit.epochs
 
 
 async def test_newcomers_do_the_same_unit_from_the_same_weights_and_one_of_both_is_blended(

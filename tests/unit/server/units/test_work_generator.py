@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from backend.protocols.units.scheduler_effects import GrantLease
 from backend.server.tasks.task import Task
-from backend.server.units.work_generator import examples_after, past_steps, planned_work, steps_of, visits_of
+from backend.server.units.work_generator import (
+    examples_after,
+    past_steps,
+    planned_work,
+    steps_of,
+    visits_a_row,
+    visits_of,
+)
 
 
 def task_of(epochs: int, batch_size: int, steps: int | None = None, schedule: str | None = None) -> Task:
@@ -70,3 +77,10 @@ def test_the_learning_rate_of_a_rest_goes_on_where_the_part_stopped() -> None:
     assert past_steps(task, grant_of(50, epoch=3)) == 10
     assert past_steps(task, grant_of(50, first_step=2, epoch=3)) == 12
     assert past_steps(task_of(1, 10), grant_of(50, first_step=2, epoch=3)) == 0
+
+
+def test_a_credited_row_is_visited_in_each_local_epoch_or_as_often_as_the_steps_allow() -> None:
+    assert visits_a_row(task_of(epochs=3, batch_size=32)) == 3.0
+    # 50 rows, 10 batches of 10.
+    assert visits_a_row(task_of(epochs=1, batch_size=10, steps=10)) == 2.0
+    assert visits_a_row(task_of(epochs=1, batch_size=10, steps=2)) == 0.4

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { say } from "../../../../webapp/static/src/i18n";
 import {
+  compact,
   decimal,
   milliseconds,
   number,
@@ -13,6 +14,15 @@ test.each([
   [number(999), "999"],
   [percent(0.9312), "93.1\u202f%"],
   [percent(null), "–"],
+  [compact(12), "12"],
+  [compact(4500), "4.5 thousand"],
+  [compact(3.4e9), "3.4 billion"],
+  [compact(1.23e12), "1.2 trillion"],
+  [
+    say.card.earlierVisits(2, 1200, 3.4e9),
+    "From earlier visits, 2 contributions of this device count. It learned from 1\u202f200 examples. " +
+      "That took about 3.4 billion calculations.",
+  ],
   [decimal(0.137832), "0.1378"],
   [decimal(2), "2"],
   [say.figures.loss(0.25), "0.25"],

@@ -7,12 +7,22 @@ const THIN = "\u202f";
 const WHOLE = new Intl.NumberFormat(language, { maximumFractionDigits: 0, useGrouping: true });
 const SHARE = new Intl.NumberFormat(language, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const AXIS_SHARE = new Intl.NumberFormat(language, { maximumFractionDigits: 1 });
+const COMPACT = new Intl.NumberFormat(language, {
+  notation: "compact",
+  compactDisplay: "long",
+  maximumFractionDigits: 1,
+});
 const DIGITS = new Intl.NumberFormat(language, { maximumSignificantDigits: 4, useGrouping: false });
 
 /** A whole number with its thousands apart: by a thin space, in all languages (ISO 80000-1). */
 export function number(value: number): string {
   const parts = WHOLE.formatToParts(Math.round(value) + 0);
   return parts.map(({ type, value }) => (type === "group" ? THIN : value)).join("");
+}
+
+/** A count in words: `12`, `4.5 thousand`, `3.4 billion`. */
+export function compact(value: number): string {
+  return COMPACT.format(value);
 }
 
 /** A share between 0 and 1 on an axis: `75 %`, `97.5 %`. */

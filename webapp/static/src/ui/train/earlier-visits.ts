@@ -7,6 +7,7 @@ import { fetchJson } from "../lib/responses";
 export interface Contribution {
   readonly accepted: number;
   readonly examples: number;
+  readonly operations: number;
 }
 
 /** Returns what the client with a public id contributed to a task; null without any, or without an answer. */
@@ -32,6 +33,6 @@ export async function showEarlierVisits(root: HTMLElement, task: string, token: 
   const before = await contributionOf(task, client);
   if (before === null || before.accepted === 0) return;
   const line = requireElement(root, "earlier-visits");
-  line.textContent = say.card.earlierVisits(before.accepted, before.examples);
+  line.textContent = say.card.earlierVisits(before.accepted, before.examples, before.operations);
   line.hidden = false;
 }

@@ -1,4 +1,4 @@
-import { number } from "../../formatting";
+import { compact, number } from "../../formatting";
 import { figures } from "./figures";
 import { _, ngettext } from "./gettext";
 
@@ -16,7 +16,7 @@ export const card = {
     ),
   chooseFirst: _("Choose your examples first"),
   learnsFromYours: _("This task trains on your own files, on your device."),
-  earlierVisits: (results: number, examples: number) => {
+  earlierVisits: (results: number, examples: number, operations: number) => {
     const counted = ngettext(
       "From earlier visits, %(count)s contribution of this device counts.",
       "From earlier visits, %(count)s contributions of this device count.",
@@ -28,7 +28,8 @@ export const card = {
       "It learned from %(count)s examples.",
       examples,
     );
-    return `${counted} ${learned}`;
+    const took = _("That took about %(count)s calculations.", { count: compact(operations) });
+    return `${counted} ${learned} ${took}`;
   },
   stopped: _("Stopped"),
   startAgain: _("Start again whenever you like."),
