@@ -53,7 +53,11 @@ class Want(WireFrame, frozen=True, tag="want"):
 
 
 class Beat(WireFrame, frozen=True, tag="beat"):
-    """A heartbeat: the client still works on `lease`, and has done `steps` of it."""
+    """A heartbeat: the client still works on `lease`, and has done `steps` of it.
+
+    For a lease that it gave back it says that it has a checkpoint, and would continue: the server repeats
+    the Unit if nobody else has got it, else it answers with Drop.
+    """
 
     lease: Count
     steps: Count

@@ -113,8 +113,9 @@ class UnitClientMachine:
                 return self._connected()
             case UnitFrame(frame):
                 return self._frame(frame)
-            case UnitBundleLoaded(backend, step_ms, program):
-                return self._loaded(Ready(backend=backend, step_ms=step_ms, examples=0, program=program))
+            case UnitBundleLoaded(backend, step_ms, program, checkpointed):
+                ready = Ready(backend=backend, step_ms=step_ms, examples=0, program=program)
+                return self._loaded(ready, checkpointed)
             case WantUnits(slots, at_once):
                 self.slots, self.at_once = slots, at_once
                 return [*self._say(unit_messages.Want(slots=slots)), *self._advance()]
@@ -163,11 +164,15 @@ class UnitClientMachine:
         self.connection = self.connection.closed()
         return [*released, *farewell, Close(), *self.hand.forget_all()]
 
-    def _loaded(self, ready: Ready) -> list[Effect]:
+    def _loaded(self, ready: Ready, checkpointed: list[int]) -> list[Effect]:
         if self.bundle is None or self.ready is not None or self.enlist is None:
             return []
         self.ready, self.enlist = ready, replace(self.enlist, backend=ready.backend)
-        return [*self._say(ready), *self._say(unit_messages.Want(slots=self.slots))]
+        # Before it wants other units: the server repeats these, where nobody else has got them.
+        beats = [
+            frame for lease in checkpointed for frame in self._say(unit_messages.Beat(lease=lease, steps=0))
+        ]
+        return [*self._say(ready), *beats, *self._say(unit_messages.Want(slots=self.slots))]
 
     def _fetched(self, lease: int) -> list[Effect]:
         if self.enlist is None or (unit := self.hand.fetched(lease)) is None:

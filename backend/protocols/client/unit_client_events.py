@@ -42,12 +42,14 @@ class UnitFrame(Struct, frozen=True, tag="frame"):
 class UnitBundleLoaded(Struct, frozen=True, tag="loaded"):
     """The bundle of the last `load` is loaded; one step took `step_ms` milliseconds.
 
-    `program` is the hash of what computes, for the backend `exact`.
+    `program` is the hash of what computes, for the backend `exact`. `checkpointed` are leases of an earlier
+    session, which gave them back, and of which there are checkpoints.
     """
 
     backend: str
     step_ms: float
     program: str | None = None
+    checkpointed: list[int] = field(default_factory=list)
 
 
 class WantUnits(Struct, frozen=True, tag="want"):

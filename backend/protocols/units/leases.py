@@ -93,6 +93,13 @@ class Leases:
         self._client_table.clients[lease.client].leases.add(lease.id)
         heapq.heappush(self._deadlines, (until, lease.id))
 
+    def resume(self, lease: Lease, until: float, now: float) -> None:
+        """Gives a lease that its client gave back to it again."""
+        self.step(lease, LeaseEvent.RESUME)
+        lease.deadline = until
+        self._client_table.lease_started(lease.client, lease.id, now)
+        heapq.heappush(self._deadlines, (until, lease.id))
+
     def step(self, lease: Lease, event: LeaseEvent) -> bool:
         """Applies `event` to the lease; returns False, and changes nothing, if it is illegal."""
         next_state = after(LEASES, lease.state, event)

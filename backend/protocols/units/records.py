@@ -48,6 +48,7 @@ class LeaseEvent(StrEnum):
     RENEW = "renew"
     EXPIRE = "expire"
     RELEASE = "release"
+    RESUME = "resume"
     ABORT = "abort"
     RETURN = "return"
     FIND_VALID = "find-valid"
@@ -98,7 +99,7 @@ LEASES: Mapping[LeaseState, Mapping[LeaseEvent, LeaseState]] = {
     LeaseState.ABORTED: {LeaseEvent.RELEASE: LeaseState.RELEASED, LeaseEvent.RETURN: LeaseState.RETURNED},
     LeaseState.RETURNED: _VERDICTS,
     LeaseState.UNDECIDED: _VERDICTS,
-    LeaseState.RELEASED: {},
+    LeaseState.RELEASED: {LeaseEvent.RESUME: LeaseState.LEASED},
     LeaseState.VALID: {},
     LeaseState.INVALID: {},
     LeaseState.DISMISSED: {},

@@ -268,6 +268,31 @@ class Scheduler:
             self._releases.released(client, self._unit_table.now)
         return self.recalled(client, lease)
 
+    def resumed(self, client: ClientId, lease: LeaseId, base: int, now: float) -> list[Effect]:
+        """Takes that a client continues work that it gave back, which had begun from `base`.
+
+        It gets the lease again if nobody was granted one of its unit since then, and the unit's time is not
+        over; else there are no effects. Nothing is drawn again: that would let a client choose its draws.
+        """
+        lease_record = self._leases.of(client, lease)
+        if (
+            lease_record is None
+            or lease_record.state is not LeaseState.RELEASED
+            or now >= lease_record.latest
+        ):
+            return []
+        unit, table_client = self._unit_table.units[lease_record.unit], self._client_table.clients[client]
+        is_last = unit.leases[-1] is lease_record
+        is_free = unit.state is UnitState.OPEN and unit.epoch == self.epoch and unit.audited is None
+        is_free = is_free and lease_record.part is None
+        if not is_last or not is_free or any(one.state is not LeaseState.RELEASED for one in unit.leases):
+            return []
+        unit.base = base
+        until = min(lease_record.latest, now + self._granter.seconds(unit, table_client))
+        self._leases.resume(lease_record, until, now)
+        self._unit_table.changed(unit)
+        return [LeaseRenewed(client, lease, until)]
+
     def recalled(self, client: ClientId, lease: LeaseId) -> list[Effect]:
         """Takes a lease back, as the owner wants it: that is not the client's doing."""
         lease_record = self._leases.of(client, lease)

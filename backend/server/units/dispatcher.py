@@ -187,6 +187,16 @@ class Dispatcher:
         state.notice(task_events.UnitLeased(grant.client, grant.lease, grant.unit, work.epoch, grant.shard))
         state.background.spawn(self._send_unit(grant.lease))
 
+    def resumed(self, lease: LeaseId) -> None:
+        """Adds a lease that its client got again, and sends its unit once more."""
+        work = self._state.leases[lease]
+        work.over = False
+        self._open.setdefault(work.grant.client, set()).add(lease)
+        grant = work.grant
+        leased = task_events.UnitLeased(grant.client, lease, grant.unit, work.epoch, grant.shard)
+        self._state.notice(leased)
+        self._state.background.spawn(self._send_unit(lease))
+
     def repeat(self, client: ClientId) -> None:
         """Sends the open units of a client that reconnected again."""
         for lease, work in self.open_of(client):

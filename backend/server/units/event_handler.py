@@ -219,12 +219,25 @@ class UnitEventHandler:
         self._dispatcher.wants(client)
 
     def _heartbeat(self, client: str, beat: unit_messages.Beat, now: float) -> Sequence[Effect]:
+        if effects := self._resumed(client, beat.lease, now):
+            return effects
         sending = self._uploads.expects(client, beat.lease)
         effects = self._state.scheduler.heartbeat(client, beat.lease, now, beat.steps, sending)
         if any(isinstance(effect, RefuseResult) for effect in effects):
             self._state.connected.tell(client, unit_messages.Drop(lease=beat.lease, reason=OVER))
             return []
         self._dispatcher.wants(client)
+        return effects
+
+    def _resumed(self, client: str, lease: int, now: float) -> Sequence[Effect]:
+        """Gives a client work again that it gave back and has a checkpoint of, if nobody else got it."""
+        state = self._state
+        work = state.leases.of_client(client, lease)
+        if work is None or not work.over or work.start != "given" or not state.run.granting:
+            return []
+        effects = state.scheduler.resumed(client, lease, work.grant.base, now)
+        if effects:
+            self._dispatcher.resumed(lease)
         return effects
 
     # Jobs.

@@ -265,6 +265,9 @@ STORIES: dict[str, list[Json]] = {
     "stop gives back what has no result and leaves": [*SENDING, STOP, taken(1), fetched(2), STOP],
     "stop while the connection is lost": [*BOTH, lost(0.5), STOP, lost(0.5)],
     "another bundle ends all work": [*SENDING, lost(0.5), CONNECTED, enlisted(OTHER_BUNDLE), LOADED],
+    "units of an earlier session are asked for before others": [
+        *READY[:3], {**LOADED, "checkpointed": [7, 4]}, unit(7, 3), unit(9), drop(4), fetched(7),
+    ],
     "units before the bundle is loaded are not taken": [*READY[:3], unit(1), idle("nothing"), LOADED],
     "the connection breaks while loading": [*READY[:3], lost(0.5), LOADED, CONNECTED, enlisted()],
     "why there is nothing to do is known until there is": [

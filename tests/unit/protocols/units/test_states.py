@@ -24,6 +24,7 @@ LEASE_STEPS = {
     ("leased", "abort"): "aborted",
     ("leased", "return"): "returned",
     ("expired", "renew"): "leased",
+    ("released", "resume"): "leased",
     ("expired", "release"): "released",
     ("expired", "return"): "returned",
     ("aborted", "release"): "released",

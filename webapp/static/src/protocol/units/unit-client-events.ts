@@ -25,8 +25,14 @@ export type UnitClientEvent =
   | ({ readonly type: "start"; readonly enlist: Enlist } & UnitSlots)
   | ConnectionEvent
   | { readonly type: "frame"; readonly frame: ServerToUnits }
-  /** The bundle of the last `load` is ready; one step took `step_ms` milliseconds. */
-  | ({ readonly type: "loaded" } & Pick<Ready, "backend" | "step_ms" | "program">)
+  /**
+   * The bundle of the last `load` is ready; one step took `step_ms` milliseconds. `checkpointed` are leases of an
+   * earlier session, which gave them back, and of which there are checkpoints.
+   */
+  | ({ readonly type: "loaded"; readonly checkpointed?: readonly number[] } & Pick<
+      Ready,
+      "backend" | "step_ms" | "program"
+    >)
   /** The new number of slots. Without slots the client finishes the units that it holds and takes no more. */
   | ({ readonly type: "want" } & UnitSlots)
   /** The shard and weights that `fetch` asked for have arrived. Never reported after `forget`. */

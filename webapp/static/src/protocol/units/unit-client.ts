@@ -128,8 +128,10 @@ function apply(state: UnitClientState, event: UnitClientEvent): UnitClientStep {
       return greet(state, state.enlist);
     case "frame":
       return frame(state, event.frame);
-    case "loaded":
-      return loaded(state, { ...event, type: "ready", examples: 0 });
+    case "loaded": {
+      const { checkpointed = [], ...ready } = event;
+      return loaded(state, { ...ready, type: "ready", examples: 0 }, checkpointed);
+    }
     case "want": {
       const { slots, at_once: atOnce } = event;
       return chain(
@@ -163,10 +165,14 @@ function apply(state: UnitClientState, event: UnitClientEvent): UnitClientStep {
   }
 }
 
-function loaded(state: UnitClientState, ready: Ready): UnitClientStep {
+function loaded(state: UnitClientState, ready: Ready, checkpointed: readonly number[]): UnitClientStep {
   if (state.bundle === null || state.ready !== null || state.enlist === null) return step(state);
   const enlist = { ...state.enlist, backend: ready.backend };
-  return chain({ ...state, ready, enlist }, (current) => sendWhenReady(current, ready), sayWant);
+  // Before it wants other units: the server repeats these, where nobody else has got them.
+  const beats = checkpointed.map(
+    (lease) => (current: UnitClientState) => sendWhenReady(current, { type: "beat", lease, steps: 0 }),
+  );
+  return chain({ ...state, ready, enlist }, (current) => sendWhenReady(current, ready), ...beats, sayWant);
 }
 
 function fetched(state: UnitClientState, lease: number): UnitClientStep {

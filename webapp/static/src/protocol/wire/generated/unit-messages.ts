@@ -29,7 +29,12 @@ export const enlist = {
 /** After Ready: the client takes up to `slots` units at a time from now on; 0 pauses it. */
 export const want = { slots } as const;
 
-/** A heartbeat: the client still works on `lease`, and has done `steps` of it. */
+/**
+ * A heartbeat: the client still works on `lease`, and has done `steps` of it.
+ *
+ * For a lease that it gave back it says that it has a checkpoint, and would continue: the server repeats the Unit if
+ * nobody else has got it, else it answers with Drop.
+ */
 export const beat = { lease: count, steps: count } as const;
 
 /**
