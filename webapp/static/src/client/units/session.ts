@@ -7,6 +7,7 @@ import type { Backend } from "../../core/backend";
 import { toHex } from "../../core/crypto/bytes";
 import { resultCommitment, SALT_BYTES } from "../../core/crypto/result-commitment";
 import { cachedShards } from "../../core/data/shard-cache";
+import type { StateSaving } from "../../core/messages/training";
 import { handle, INITIAL, type UnitClientState } from "../../protocol/units/unit-client";
 import type { Unit, UnitClientEffect, UnitClientEvent } from "../../protocol/units/unit-client-events";
 import {
@@ -19,6 +20,7 @@ import { SessionLoop, type SessionLoopOptions } from "../session/session-loop";
 import { programOf } from "../session/session-trainer";
 import { Uploader } from "../session/uploader";
 import type { TrainingResult } from "../workers/training-worker";
+import { checkpointedLeases, keepCheckpoints, savingOf } from "./checkpoints";
 import { EpochMetrics } from "./epoch-metrics";
 import { Heartbeats } from "./heartbeats";
 import { LocalState } from "./local-state";
@@ -58,6 +60,10 @@ export class UnitsSession {
   #failures = 0;
   /** The public id of this client, to which its commitments belong. */
   #client = "";
+  /** The name of the task. */
+  #task = "";
+  /** Set while the page is closed: the checkpoints stay for the next page. */
+  #leaving = false;
 
   constructor(options: UnitsOptions) {
     this.#options = options;
@@ -117,6 +123,13 @@ export class UnitsSession {
     this.#loop.stop(problem);
   }
 
+  /** Stops since the page is closed: another page may continue the units from their checkpoints. */
+  leave(): void {
+    this.#leaving = true;
+    this.stop();
+    this.#leaving = false;
+  }
+
   /** Finishes the units in hand, and then stops. */
   finish(): void {
     if (this.#loop.isClosed) return;
@@ -172,6 +185,7 @@ export class UnitsSession {
     if (frame.type === "enlisted") {
       this.#uploader.welcomed(frame.chunk_bytes);
       this.#client = frame.client;
+      this.#task = frame.task;
     }
     if (frame.type === "counted") this.#localState.counted(frame.lease);
     if (frame.type === "rejected") this.#localState.refused(frame.lease);
@@ -194,7 +208,8 @@ export class UnitsSession {
     this.#loop.show({ loaded });
     const { backend, stepMs } = loaded;
     const program = programOf(loaded, this.#options.program);
-    this.#loop.dispatch({ type: "loaded", backend, step_ms: stepMs, program });
+    const checkpointed = await checkpointedLeases(this.#task);
+    if (isNeeded()) this.#loop.dispatch({ type: "loaded", backend, step_ms: stepMs, program, checkpointed });
   }
 
   async #fetch(unit: Unit): Promise<void> {
@@ -214,15 +229,21 @@ export class UnitsSession {
     const isCompared = Boolean(this.#loop.machine.ready?.program);
     const plan = unitPlan(unit, this.#localState.newest, isCompared);
     this.#training = lease;
+    const saving = await this.#saving(unit);
     const trained = await this.#loop.trainer.retry(
       isNeeded,
       (trainer) =>
-        trainer.train(weights, plan, (progress) => {
-          if (!isNeeded()) return;
-          this.#heartbeats.stepped(lease, progress.step);
-          this.#loop.show({ progress });
-          this.#options.progressed(progress);
-        }),
+        trainer.train(
+          weights,
+          plan,
+          (progress) => {
+            if (!isNeeded()) return;
+            this.#heartbeats.stepped(lease, progress.step);
+            this.#loop.show({ progress });
+            this.#options.progressed(progress);
+          },
+          saving,
+        ),
       (problem) => this.#failed(lease, "failed", problem),
     );
     if (this.#training === lease) this.#training = null;
@@ -248,6 +269,14 @@ export class UnitsSession {
     this.#loop.dispatch({ type: "trained", lease, size, ...told, ...committed });
   }
 
+  /** Returns how a unit's training is saved. */
+  async #saving(unit: Unit): Promise<StateSaving | undefined> {
+    const { bundle, ready } = this.#loop.machine;
+    if (bundle === null) return undefined;
+    const owner = { task: this.#task, client: this.#client, bundle, program: ready?.program ?? null };
+    return savingOf(owner, unit);
+  }
+
   /** Commits to a result if this client told the program that computes: others get the same bits by it. */
   async #commit(
     lease: number,
@@ -271,6 +300,9 @@ export class UnitsSession {
     this.#results.delete(lease);
     this.#loop.trainer.current?.forget(lease);
     if (this.#training === lease) this.#loop.trainer.current?.stop();
+    if (this.#leaving) return;
+    const leases = this.#loop.machine.units.map(({ unit }) => unit.lease);
+    void keepCheckpoints(this.#task, new Set(leases));
   }
 
   #end(): void {

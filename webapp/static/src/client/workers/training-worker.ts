@@ -10,6 +10,7 @@ import type {
   ControlVariates,
   EvaluationPlan,
   FromWorker,
+  StateSaving,
   ToWorker,
   TrainingPlan,
   WeightsSource,
@@ -82,10 +83,11 @@ export class Trainer {
     weights: WeightsSource,
     plan: TrainingPlan,
     progress: (message: TrainingProgress) => void,
+    saving?: StateSaving,
   ): Promise<TrainingResult> {
     this.#stopped = false;
     return this.#retryRecovered(() =>
-      this.#calls.ask<TrainingResult>({ type: "train", weights, plan }, [], (message) =>
+      this.#calls.ask<TrainingResult>({ type: "train", weights, plan, saving }, [], (message) =>
         progress(message as TrainingProgress),
       ),
     );

@@ -33,6 +33,8 @@ export interface CardPage {
   readonly look: () => CardState;
   readonly start: (backend: Backend | null) => void;
   readonly stop: () => void;
+  /** Stops as the page is closed, where that differs. */
+  readonly leave?: () => void;
 }
 
 /**
@@ -94,7 +96,7 @@ export class ControlCard {
       else void this.#start(page);
     });
     // Closing the page leaves the task immediately, so that no other client waits for this device.
-    addEventListener("pagehide", page.stop);
+    addEventListener("pagehide", page.leave ?? page.stop);
     // Countdowns change between events.
     setInterval(() => {
       if (this.#running) this.#draw();

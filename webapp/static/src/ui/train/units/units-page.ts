@@ -51,5 +51,6 @@ export function bindUnitsPage(): void {
     },
     start: (backend) => void session.start(backend),
     stop: () => session.stop(),
+    leave: () => session.leave(),
   });
 }
