@@ -356,6 +356,15 @@ def test_feeders_prepare_the_same_batches_in_the_same_order(fresh: Tab) -> None:
     assert len(json.loads(on_the_spot)) == 15
 
 
+def test_feeders_begin_at_a_units_first_step_and_after_the_steps_of_a_checkpoint(fresh: Tab) -> None:
+    batches = json.loads(fresh.call("feeds", {"feeders": [0]})[0])
+    for count in (0, 1, 3):
+        (rest,) = fresh.call("feeds", {"feeders": [count], "firstStep": 6})
+        (left,) = fresh.call("feeds", {"feeders": [count], "firstStep": 6, "begun": 2})
+        assert [one["x_0"] for one in json.loads(rest)] == [one["x_0"] for one in batches[6:]]
+        assert json.loads(left) == json.loads(rest)[2:]
+
+
 def train_fragile(tab: Tab, origin: str, task: Task, backend: str, lose_at: list[int], **plan: Any) -> Any:
     wanted = {
         "origin": origin,

@@ -29,17 +29,25 @@ function examplesOf(count: number): Examples {
   };
 }
 
-async function drain(feed: Feed): Promise<PreparedBatch[]> {
+async function drain(feed: Feed, begun: number): Promise<PreparedBatch[]> {
   const batches: PreparedBatch[] = [];
-  for (let step = 1; step <= feed.steps; step++) batches.push(await feed.next());
+  for (let step = begun + 1; step <= feed.steps; step++) batches.push(await feed.next());
   feed.close();
   return batches;
 }
 
-/** All batches of a plan as text, once for each number of feeders. */
-export async function feeds({ feeders }: { feeders: readonly number[] }): Promise<string[]> {
-  const walk = { epochs: 3, steps: 0, batchSize: 4, seed: 12345678901 };
+interface FeedQuestion {
+  readonly feeders: readonly number[];
+  readonly firstStep?: number;
+  readonly begun?: number;
+}
+
+/** All batches of a plan as text, once for each number of feeders, after the first `begun` steps. */
+export async function feeds({ feeders, firstStep = 0, begun = 0 }: FeedQuestion): Promise<string[]> {
+  const walk = { epochs: 3, steps: 0, batchSize: 4, seed: 12345678901, firstStep };
   return Promise.all(
-    feeders.map(async (count) => JSON.stringify(await drain(openFeed(bundle, examplesOf(18), walk, count)))),
+    feeders.map(async (count) =>
+      JSON.stringify(await drain(openFeed(bundle, examplesOf(18), walk, count, begun), begun)),
+    ),
   );
 }
