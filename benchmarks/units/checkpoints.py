@@ -96,7 +96,7 @@ class Bench:
 
     def life(self, file: CheckpointFile | None, most: int | None = None) -> tuple[int, int]:
         """Trains until the end, or for `most` steps; returns the steps at its begin and at its end."""
-        saver = file and StateSaver(self._every, self._counted(file), file.read())
+        saver = StateSaver(self._every, self._counted(file), file.read()) if file else None
         begun = saver.start.steps if saver and saver.start else 0
         until = self._steps if most is None else begun + most
         result = self._trainer.train(
