@@ -256,7 +256,8 @@ class ClientTable:
         client, usual = self.clients[name], self.usual_seconds(examples)
         if client.paces or usual is None:
             return client.seconds(examples) if client.paces else None
-        return max(usual, client.seconds(examples) or 0.0)
+        # It may hold as many units at a time as it has slots.
+        return max(usual, max(1, client.slots) * (client.seconds(examples) or 0.0))
 
     def usual_seconds(self, examples: int) -> float | None:
         """Returns the median client's seconds for `examples`; None while too few are measured."""

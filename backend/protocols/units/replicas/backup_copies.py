@@ -24,7 +24,8 @@ from backend.protocols.units.unit_table import UnitTable
 LATE = 1.5
 # The least seconds after which anything is late: transfers vary.
 LEAST_LATE = 5.0
-# Before that, an idle client gets a copy only if it would be done in this part of what the other still needs.
+# Before that, an idle client gets a copy only of a unit that takes longer than a usual lease, and if it would
+# be done in this part of what the other still needs.
 SHARE = 0.5
 # Units that one search looks at, the longest out first: idle clients may be many.
 MOST_LOOKED_AT = 16
@@ -70,7 +71,7 @@ class BackupCopies:
             is_late = now >= late_at
             end = math.inf if is_late else lease.began + expected
             # A far slower client is no help: faster ones may be idle soon.
-            is_faster = mine <= LATE * expected if is_late else mine < SHARE * (end - now)
+            is_faster = mine <= LATE * expected if is_late else self._is_overtaken(lease, expected, mine, now)
             if is_faster and end > last:
                 found, last = unit, end
             elif not is_late:
@@ -85,12 +86,17 @@ class BackupCopies:
                 continue
             usual = self._client_table.usual_seconds(unit.examples) or expected
             late_at = _late_at(lease.began, expected)
-            if usual < SHARE * (lease.began + expected - now):
+            if self._is_overtaken(lease, expected, usual, now):
                 late_at = now
             if now >= late_at:
                 self._replicas.draw_copy(unit)
             retry_at = min(retry_at, late_at if now < late_at else now if unit.reserved else math.inf)
         return retry_at
+
+    def _is_overtaken(self, lease: Lease, expected: float, seconds: float, now: float) -> bool:
+        """Whether a client that needs `seconds` gets a copy of a unit that is not late."""
+        left = lease.began + expected - now
+        return expected > self._rules.pace.usual and seconds < SHARE * left
 
     def _draw_again(self, now: float) -> float:
         """Draws again for units that the drawn client does not take in time. Returns when one is due."""

@@ -105,20 +105,31 @@ def test_a_household_repeats_nothing_of_its_own_where_results_are_compared() -> 
     assert lease(one, "bob", 150.0).unit == late.unit
 
 
-def test_a_client_that_is_slow_in_time_is_overtaken_by_one_that_is_twice_as_fast() -> None:
+def slow_and_fast(seconds: float) -> tuple[Scheduler, GrantLease]:
+    """Ann, who needs so many seconds for a unit, began the last one at 1,000 s; bob is idle."""
     one = begun(7, "ann", "bob", **ALONE)
     for turn in range(3):
-        done(one, "ann", 100.0 * turn, 90.0)
+        done(one, "ann", 200.0 * turn, seconds)
     for turn in range(3):
-        done(one, "bob", 300.0 + USUAL * turn, USUAL)
-    slow = lease(one, "ann", 340.0)
-    # Ann is expected at 430 s, bob would be there 10 s after he asks.
-    copy = lease(one, "bob", 400.0)
+        done(one, "bob", 700.0 + USUAL * turn, USUAL)
+    return one, lease(one, "ann", 1000.0)
+
+
+def test_a_client_that_needs_more_than_a_usual_lease_is_overtaken_by_one_that_is_twice_as_fast() -> None:
+    one, slow = slow_and_fast(150.0)
+    # Ann is expected at 1,150 s, bob would be there 10 s after he asks.
+    copy = lease(one, "bob", 1100.0)
     assert copy.unit == slow.unit
-    one.released("bob", copy.lease, 401.0)
+    one.released("bob", copy.lease, 1101.0)
     one.client_connected("cat", 4)
     # Nobody knows how fast cat is; ann is nearly done.
-    assert one.ask("cat", 6, 0.5, 425.0) == [Wait("cat", "nothing", 475.0)]
+    assert one.ask("cat", 6, 0.5, 1140.0) == [Wait("cat", "nothing", 1225.0)]
+
+
+def test_a_slow_client_that_is_in_time_is_not_overtaken() -> None:
+    one, slow = slow_and_fast(90.0)
+    assert one.ask("bob", 6, 0.5, 1001.0) == [Wait("bob", "nothing", 1135.0)]
+    assert lease(one, "bob", 1135.0).unit == slow.unit
 
 
 def test_late_clients_get_no_copies_while_others_are_punctual() -> None:

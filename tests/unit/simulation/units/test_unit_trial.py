@@ -84,7 +84,8 @@ def test_every_unit_that_is_handed_out_has_one_outcome(
     assert figures.units("in the model") == len(result.assimilations)
     assert 0.0 < figures.visited <= 1.0
     if replicas == 1 and not churn and life is None:
-        assert figures.handed_out == figures.units("in the model")
+        # Idle clients get copies of the last units of an epoch; one of both is not needed.
+        assert figures.handed_out == figures.units("in the model") + figures.units("late")
         assert figures.visited == 1.0
 
 
@@ -94,10 +95,9 @@ def test_more_idle_clients_than_are_served_at_a_time_do_not_keep_the_server_busy
     assert tried(tiny, clients=CLIENTS_PER_DISPATCH + 30, churn=0.1).figures.finished
 
 
-def test_without_replicas_and_late_results_each_row_is_visited_once_an_epoch(single: Path) -> None:
+def test_without_replicas_each_row_is_visited_once_an_epoch(single: Path) -> None:
     result = tried(single, draw_life=exponential_lives(60.0), epochs=3)
     assert result.figures.units("lost") > 0
-    assert result.figures.units("late") == 0
     visits = Counter(
         (row.epoch, row.shard, row.first + offset)
         for row in result.assimilations
