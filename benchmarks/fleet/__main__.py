@@ -35,14 +35,14 @@ from benchmarks.fleet.prediction import predicted_ratio
 from benchmarks.fleet.report import Report, compare, rows
 from benchmarks.support.dense_task import ROOT
 from benchmarks.support.training_run import ONE_CORE
-from benchmarks.units.vc_asgd_run import TASK
+from benchmarks.vc_asgd.run import TASK
 
 
 def measure(options: argparse.Namespace, plan: FleetPlan, prices: Prices, data: Path) -> Report:
     """Runs both fleets. Raises RuntimeError when a process fails."""
     # TensorFlow reads these variables at import.
     os.environ |= ONE_CORE | {"KERAS_BACKEND": "tensorflow"}
-    from benchmarks.units.vc_asgd_task import prepare
+    from benchmarks.vc_asgd.task import prepare
 
     with tempfile.TemporaryDirectory(prefix="minga-fleet-") as name:
         folder = Path(name)

@@ -13,14 +13,14 @@ import msgspec
 import pytest
 
 from benchmarks.support.dense_task import ROOT
-from benchmarks.units.vc_asgd_cells import CELLS, PLACES, CellRun, RunFolder, chosen_cells
-from benchmarks.units.vc_asgd_costs import BLOCKS, ModelCosts, extended
-from benchmarks.units.vc_asgd_paper import PaperPlan, check_plan, expected
-from benchmarks.units.vc_asgd_report import Epoch, summarize
-from benchmarks.units.vc_asgd_run import Blend, Experiment, Trained, read_rows
-from benchmarks.units.vc_asgd_shape import add_shape_flags, misplaced_flags, save_shape
-from benchmarks.units.vc_asgd_shape_report import paper_rows, shape_pictures, virtual_rows, with_rows
-from benchmarks.units.vc_asgd_verdicts import (
+from benchmarks.vc_asgd.cells import CELLS, PLACES, CellRun, RunFolder, chosen_cells
+from benchmarks.vc_asgd.costs import BLOCKS, ModelCosts, extended
+from benchmarks.vc_asgd.paper import PaperPlan, check_plan, expected
+from benchmarks.vc_asgd.report import Epoch, summarize
+from benchmarks.vc_asgd.run import Blend, Experiment, Trained, read_rows
+from benchmarks.vc_asgd.shape import add_shape_flags, misplaced_flags, save_shape
+from benchmarks.vc_asgd.shape_report import paper_rows, shape_pictures, virtual_rows, with_rows
+from benchmarks.vc_asgd.verdicts import (
     VERDICT_HEAD,
     ClaimVerdict,
     crossover,
@@ -28,7 +28,7 @@ from benchmarks.units.vc_asgd_verdicts import (
     verdict_rows,
     verdicts,
 )
-from benchmarks.units.vc_asgd_virtual import Machines, VirtualReport, VirtualRun, simulate
+from benchmarks.vc_asgd.virtual import Machines, VirtualReport, VirtualRun, simulate
 from tests.integration.benchmarks.accuracy.test_federated import polylines
 from tests.support.plugins.requirements import real_data
 
@@ -179,7 +179,8 @@ def test_results_are_read_from_the_servers_file() -> None:
 def test_costs_of_a_deep_network_follow_from_two_shallow_ones() -> None:
     costs = extended(ModelCosts(1000, 0.02, 0.004), ModelCosts(1500, 0.03, 0.006))
     assert BLOCKS == 18
-    assert (costs.parameters, costs.train, costs.evaluate) == (5000, pytest.approx(0.1), pytest.approx(0.02))
+    assert costs.parameters == 5000
+    assert (costs.train, costs.evaluate) == pytest.approx((0.1, 0.02))
 
 
 # Verdicts.
@@ -285,7 +286,7 @@ def test_all_cells_are_simulated() -> None:
 def test_a_cell_is_trained_once_and_then_read(tmp_path: Path) -> None:
     environment = os.environ | {"MINGA_DATA": str(real_data("cifar10_train.zip").parent)}
     words = ["--paper", "--cells", "P1C3T2", "serial", "--seeds", "1", "--epochs", "1", "--examples", "500"]
-    command = [sys.executable, "-m", "benchmarks.units.vc_asgd", *words, "--runs", str(tmp_path), "--json"]
+    command = [sys.executable, "-m", "benchmarks.vc_asgd", *words, "--runs", str(tmp_path), "--json"]
     first, again = (
         subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True)
         for _ in range(2)

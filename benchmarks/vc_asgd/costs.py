@@ -1,6 +1,6 @@
 """Measures what the virtual experiments of VC-ASGD assume: the paper's model on one core of this machine.
 
-Usage: python -m benchmarks.units.vc_asgd_costs [--steps N] [--json]
+Usage: python -m benchmarks.vc_asgd.costs [--steps N] [--json]
 
 Two shallow networks are measured, and their difference is extended to the depth of the paper's, whose tracing
 alone would take minutes: each further block of a stage costs the same. Times are the processor's, not the
@@ -104,7 +104,11 @@ def _median(steps: int, work: Callable[[], object]) -> float:
 
 def main() -> None:
     """Prints the costs."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.units.vc_asgd_costs", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.vc_asgd.costs",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--steps", type=int, default=10, help="batches measured; default 10")
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
     options = parser.parse_args()

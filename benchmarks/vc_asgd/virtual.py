@@ -22,8 +22,8 @@ from backend.simulation.units.machines import RentedMachine
 from backend.simulation.units.store_costs import StoreName
 from backend.simulation.units.unit_trial import UnitTrial, try_units
 from benchmarks.support.dense_task import write_units
-from benchmarks.units.vc_asgd_cells import PLACES
-from benchmarks.units.vc_asgd_run import Experiment
+from benchmarks.vc_asgd.cells import PLACES
+from benchmarks.vc_asgd.run import Experiment
 
 PARAMETERS = 5_000_000
 SHARDS = 50
@@ -38,7 +38,7 @@ SERVER_PLACE, CLIENT_PLACE = Experiment(1, 5, 8), Experiment(5, 3, 2)
 class Machines:
     """What is assumed of the machines. `train` and `evaluate` are core seconds an image.
 
-    These were measured (benchmarks.units.vc_asgd_costs), with a network of 4.97 million parameters. A unit
+    These were measured (benchmarks.vc_asgd.costs), with a network of 4.97 million parameters. A unit
     has `images`, which a client visits once; a parameter server evaluates the model on `evaluated` images
     after each result, or with 0 leaves that to others. Rates are in Mbit/s.
     """

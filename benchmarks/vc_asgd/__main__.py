@@ -1,10 +1,10 @@
 """The experiments of VC-ASGD (Atre, Jha, Rao 2021) by real processes: accuracy and time by P, C, T, alpha.
 
-Usage: python -m benchmarks.units.vc_asgd [--quick] [--store memory|redis|postgresql] [--seed N] [--save
+Usage: python -m benchmarks.vc_asgd [--quick] [--store memory|redis|postgresql] [--seed N] [--save
 FOLDER] [--runs FOLDER] [--json]
-       python -m benchmarks.units.vc_asgd --paper --runs FOLDER [--cells NAME ...] [--epochs N] [--seeds N
+       python -m benchmarks.vc_asgd --paper --runs FOLDER [--cells NAME ...] [--epochs N] [--seeds N
 ...] [--examples N] [--estimate] [--json]
-       python -m benchmarks.units.vc_asgd --virtual [--epochs N] [--save FOLDER] [--json]
+       python -m benchmarks.vc_asgd --virtual [--epochs N] [--save FOLDER] [--json]
 
 A small ResNetV2 (benchmarks/tasks/resnet/) learns 4,000 images of CIFAR-10 (from MINGA_DATA, default
 ../shared/data) in units of 100, by a real server with P parameter servers over a real parameter store
@@ -15,7 +15,7 @@ accuracy. --save writes vc-asgd.json and the pictures into a folder, and the tab
 --runs each run is kept in a folder, and not done again where it is there.
 
 --paper has the paper's shape: 50 units an epoch, nine cells of P, C and T, four alphas, Keras alone, three
-seeds, 40 epochs and a wider network (benchmarks.units.vc_asgd_cells). It says how long that takes, and can be
+seeds, 40 epochs and a wider network (benchmarks.vc_asgd.cells). It says how long that takes, and can be
 divided by --cells and --seeds, and continued by --runs. --virtual simulates the cells on virtual time with 5
 million parameters. Both, with --save, write the claims of the paper with what was found into verdicts.json,
 the pictures, and the tables of FOLDER.md.
@@ -37,12 +37,12 @@ import msgspec
 
 from benchmarks.support.dense_task import ROOT
 from benchmarks.support.training_run import ONE_CORE
-from benchmarks.units.vc_asgd_report import Report, Run, pictures, rows, speed_rows, summarize, with_tables
-from benchmarks.units.vc_asgd_run import Experiment, Store, train
-from benchmarks.units.vc_asgd_shape import add_shape_flags, misplaced_flags, run_shape
+from benchmarks.vc_asgd.report import Report, Run, pictures, rows, speed_rows, summarize, with_tables
+from benchmarks.vc_asgd.run import Experiment, Store, train
+from benchmarks.vc_asgd.shape import add_shape_flags, misplaced_flags, run_shape
 
 if TYPE_CHECKING:
-    from benchmarks.units.vc_asgd_task import Prepared
+    from benchmarks.vc_asgd.task import Prepared
 
 PLACES = [
     Experiment(1, 3, 2),
@@ -126,7 +126,11 @@ def measure(prepared: Prepared, size: Size, store: Store, runs: Path, note: Call
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.units.vc_asgd", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.vc_asgd",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--quick", action="store_true", help="two small runs")
     parser.add_argument("--store", choices=get_args(Store), default="redis")
     parser.add_argument("--seed", type=int, default=1)
@@ -143,7 +147,7 @@ def main() -> None:
     if message := misplaced_flags(options):
         sys.exit(message)
     data = _data()
-    from benchmarks.units.vc_asgd_task import prepare
+    from benchmarks.vc_asgd.task import prepare
 
     size = QUICK if options.quick else Size()
     with tempfile.TemporaryDirectory(prefix="minga-vc-asgd-") as folder:

@@ -1,4 +1,4 @@
-"""Converts and shards the task of benchmarks.units.vc_asgd, and trains it by Keras alone."""
+"""Converts and shards the task of benchmarks.vc_asgd, and trains it by Keras alone."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from benchmarks.support.keras_baseline import Yardstick, read_examples
 from benchmarks.support.training_run import minga
 from benchmarks.tasks import load_task, task_file
 from benchmarks.tasks.resnet.task import build
-from benchmarks.units.vc_asgd_report import Epoch
-from benchmarks.units.vc_asgd_run import TASK
+from benchmarks.vc_asgd.report import Epoch
+from benchmarks.vc_asgd.run import TASK
 
 
 @dataclass(frozen=True)

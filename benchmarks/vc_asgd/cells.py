@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks.units.vc_asgd_report import Epoch, Run
-from benchmarks.units.vc_asgd_run import Experiment
+from benchmarks.vc_asgd.report import Epoch, Run
+from benchmarks.vc_asgd.run import Experiment
 
 PLACES = {
     one.name: one

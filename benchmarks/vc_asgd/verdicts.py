@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from backend.simulation.units.store_costs import STORE_COSTS
-from benchmarks.units.vc_asgd_cells import ALPHA_PLACE, PLACES, SERIAL, CellRun
-from benchmarks.units.vc_asgd_virtual import VirtualReport, VirtualRun
+from benchmarks.vc_asgd.cells import ALPHA_PLACE, PLACES, SERIAL, CellRun
+from benchmarks.vc_asgd.virtual import VirtualReport, VirtualRun
 
 # The paper's number of epochs, and fewer than which say nothing about alphas.
 PAPER_EPOCHS, ENOUGH_EPOCHS = 40, 20

@@ -10,12 +10,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.units.vc_asgd_cells import CELLS, CellRun, RunFolder
-from benchmarks.units.vc_asgd_report import summarize
-from benchmarks.units.vc_asgd_run import Store, train
+from benchmarks.vc_asgd.cells import CELLS, CellRun, RunFolder
+from benchmarks.vc_asgd.report import summarize
+from benchmarks.vc_asgd.run import Store, train
 
 if TYPE_CHECKING:
-    from benchmarks.units.vc_asgd_task import Prepared
+    from benchmarks.vc_asgd.task import Prepared
 
 # The paper's number of work units of an epoch.
 UNITS = 50
@@ -69,7 +69,7 @@ def train_cells(
     for seed, rest in groupby(missing, key=lambda one: one[1]):
         with tempfile.TemporaryDirectory(prefix="minga-vc-asgd-") as home:
             # Imports Keras, which is not needed where nothing is missing.
-            from benchmarks.units.vc_asgd_task import prepare
+            from benchmarks.vc_asgd.task import prepare
 
             prepared = prepare(data, Path(home), seed, plan.examples, plan.examples // UNITS, plan.filters)
             if not is_estimated:

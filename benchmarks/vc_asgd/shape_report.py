@@ -6,10 +6,10 @@ import statistics
 from collections.abc import Mapping, Sequence
 
 from benchmarks.support.svg_curves import Line, draw
-from benchmarks.units.vc_asgd_cells import ALPHA_CELLS, ALPHA_PLACE, PLACES, SERIAL, CellRun
-from benchmarks.units.vc_asgd_report import RIGHT_ANSWERS, alpha_label
-from benchmarks.units.vc_asgd_verdicts import hours, mean_curve
-from benchmarks.units.vc_asgd_virtual import VirtualReport, VirtualRun
+from benchmarks.vc_asgd.cells import ALPHA_CELLS, ALPHA_PLACE, PLACES, SERIAL, CellRun
+from benchmarks.vc_asgd.report import RIGHT_ANSWERS, alpha_label
+from benchmarks.vc_asgd.verdicts import hours, mean_curve
+from benchmarks.vc_asgd.virtual import VirtualReport, VirtualRun
 
 VIRTUAL_HEAD = (
     "| simulated | servers evaluate | hours | servers busy | waiting | overwritten | staleness |",

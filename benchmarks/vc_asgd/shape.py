@@ -1,4 +1,4 @@
-"""The flags of benchmarks.units.vc_asgd for experiments at the paper's shape, real and on virtual time."""
+"""The flags of benchmarks.vc_asgd for experiments at the paper's shape, real and on virtual time."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any
 
 import msgspec
 
-from benchmarks.units.vc_asgd_cells import CELLS, RunFolder, chosen_cells
-from benchmarks.units.vc_asgd_paper import PaperPlan, train_cells
-from benchmarks.units.vc_asgd_shape_report import paper_rows, shape_pictures, virtual_rows, with_rows
-from benchmarks.units.vc_asgd_verdicts import VERDICT_HEAD, verdict_rows, verdicts
-from benchmarks.units.vc_asgd_virtual import Machines, VirtualReport, simulate
+from benchmarks.vc_asgd.cells import CELLS, RunFolder, chosen_cells
+from benchmarks.vc_asgd.paper import PaperPlan, train_cells
+from benchmarks.vc_asgd.shape_report import paper_rows, shape_pictures, virtual_rows, with_rows
+from benchmarks.vc_asgd.verdicts import VERDICT_HEAD, verdict_rows, verdicts
+from benchmarks.vc_asgd.virtual import Machines, VirtualReport, simulate
 
 # Simulated epochs are alike, so that few of them say how long 40 take.
 EPOCHS, VIRTUAL_EPOCHS, SEEDS, EXAMPLES = 40, 5, (1, 2, 3), 5000

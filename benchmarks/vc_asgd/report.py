@@ -1,4 +1,4 @@
-"""Reports benchmarks.units.vc_asgd: runs by their epochs, table rows, and the pictures."""
+"""Reports benchmarks.vc_asgd: runs by their epochs, table rows, and the pictures."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmarks.support.svg_curves import Line, draw
-from benchmarks.units.vc_asgd_run import Blend, Experiment, Trained
+from benchmarks.vc_asgd.run import Blend, Experiment, Trained
 
 VARIABLE = "e/(e+1)"
 # The alpha of the experiments that do not vary it.

@@ -13,8 +13,8 @@ import msgspec
 import pytest
 
 from benchmarks.support.dense_task import ROOT
-from benchmarks.units.vc_asgd_report import Report, pictures, summarize, with_tables
-from benchmarks.units.vc_asgd_run import Blend, Experiment, Trained
+from benchmarks.vc_asgd.report import Report, pictures, summarize, with_tables
+from benchmarks.vc_asgd.run import Blend, Experiment, Trained
 from tests.integration.benchmarks.accuracy.test_federated import polylines
 from tests.support.plugins.requirements import real_data
 
@@ -26,7 +26,7 @@ KEPT = ROOT / "docs" / "explanation" / "volunteer-training"
 @pytest.mark.tensorflow
 def test_volunteers_train_every_unit_of_every_epoch(tmp_path: Path) -> None:
     environment = os.environ | {"MINGA_DATA": str(real_data("cifar10_train.zip").parent)}
-    command = [sys.executable, "-m", "benchmarks.units.vc_asgd", "--quick", "--save", str(tmp_path), "--json"]
+    command = [sys.executable, "-m", "benchmarks.vc_asgd", "--quick", "--save", str(tmp_path), "--json"]
     done = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True)
     assert json.loads((tmp_path / "vc-asgd.json").read_text()) == json.loads(done.stdout)
     found = msgspec.json.decode(done.stdout, type=Report)

@@ -1,0 +1,1 @@
+"""VC-ASGD's experiments run, resume and agree with the documentation."""
