@@ -361,7 +361,7 @@ def test_feeders_begin_at_a_units_first_step_and_after_the_steps_of_a_checkpoint
     for count in (0, 1, 3):
         (rest,) = fresh.call("feeds", {"feeders": [count], "firstStep": 6})
         (left,) = fresh.call("feeds", {"feeders": [count], "firstStep": 6, "begun": 2})
-        assert [one["x_0"] for one in json.loads(rest)] == [one["x_0"] for one in batches[6:]]
+        assert [one["x"] for one in json.loads(rest)] == [one["x"] for one in batches[6:]]
         assert json.loads(left) == json.loads(rest)[2:]
 
 
