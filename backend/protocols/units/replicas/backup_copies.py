@@ -1,4 +1,4 @@
-"""Deals second copies of an epoch's last units out, so that late clients do not hold it up (decision 0084).
+"""Deals second copies of an epoch's last units out, so that late clients do not hold it up (decision 0085).
 
 As the backup tasks of MapReduce (Dean, Ghemawat 2004): when no unit is left to deal, idle clients repeat what
 others still work on. The first valid result counts.
