@@ -33,9 +33,9 @@ class UnitSelector:
         """Returns a client's next unit; without `fresh` only a unit that had a lease before."""
         if (wait := self._must_wait(name, client, now)) is not None:
             return wait
-        number = self._best(name, client, fresh)
-        if number is not None:
-            return self._unit_table.units[number]
+        for again in (False, True):
+            if (number := self._best(name, client, fresh, again)) is not None:
+                return self._unit_table.units[number]
         if client.was_late and (retry_at := self._next_available(name, client)) is not None:
             return Wait(name, "reliable", retry_at)
         return Wait(name, "nothing", self._first_again(name, client))
@@ -60,7 +60,8 @@ class UnitSelector:
         retry_at = client.waiting_since + self._rules.pace.least
         return Wait(name, "reliable", retry_at) if now < retry_at else None
 
-    def _best(self, name: ClientId, client: TableClient, fresh: bool) -> UnitId | None:
+    def _best(self, name: ClientId, client: TableClient, fresh: bool, again: bool) -> UnitId | None:
+        """Returns the best unit of those that the client never had, or with `again` that it gave back."""
         rules, unit_table = self._rules.sizes, self._unit_table
         units, waiting = unit_table.units, unit_table.waiting
         reservations = {"", client.kind, DRAWN + name}
@@ -76,10 +77,8 @@ class UnitSelector:
                 return False
             return (
                 (client.trusted or unit.reserved in reservations)
-                and (
-                    not unit.was_leased_to(name, household, comparable)
-                    or self._may_have_again(unit, name, client)
-                )
+                and not unit.was_leased_to(name, household, comparable, again)
+                and (not again or self._is_free_again(unit, name))
                 and (fresh or bool(unit.leases))
                 and (may_begin or bool(unit.pending))
             )
@@ -123,11 +122,8 @@ class UnitSelector:
         level = self._client_table.clients[leases[0].client].trust
         return not level.streak and not level.faults
 
-    def _may_have_again(self, unit: UnitRecord, name: ClientId, client: TableClient) -> bool:
-        """Whether a client gets a unit that it gave back: others have not taken it, or are not there."""
-        household = by_itself(name) if client.trusted else client.household
-        if unit.was_leased_to(name, household, self._rules.replicas > 1, again=True):
-            return False
+    def _is_free_again(self, unit: UnitRecord, name: ClientId) -> bool:
+        """Whether others have not taken a unit that the client gave back, or are not there."""
         return self._unit_table.now >= self._again_at(unit, name) or self._client_table.is_alone(name)
 
     def _again_at(self, unit: UnitRecord, name: ClientId) -> float:

@@ -25,7 +25,11 @@ def state_of(server: Server, token: str) -> dict[str, Any]:
         state[task] = {
             "versions": versions,
             "rounds": owner.ask("GET", f"/api/tasks/{task}/rounds")["rounds"],
-            "contributions": owner.ask("GET", f"/api/tasks/{task}/contributions")["contributions"],
+            "contributions": [
+                # Operations follow from the examples, and earlier servers did not tell them.
+                {name: value for name, value in one.items() if name != "operations"}
+                for one in owner.ask("GET", f"/api/tasks/{task}/contributions")["contributions"]
+            ],
             "npz": hashlib.sha256(archive).hexdigest(),
         }
     return state
