@@ -71,6 +71,8 @@ class UnitClientMachine:
     # Why units are given back while there are no slots.
     cause: unit_messages.Cause = "paused"
     hand: HeldUnits = field(default_factory=HeldUnits)
+    # Checkpointed leases of an earlier session that are still to be fetched: other units come after them.
+    checkpointed: frozenset[int] = frozenset()
     # Leases whose results are compared.
     waiting: frozenset[int] = frozenset()
     counted: int = 0
@@ -124,7 +126,7 @@ class UnitClientMachine:
             case UnitTrained():
                 return self._trained(event)
             case UnitFailed(lease, cause):
-                return [*self._release(lease, cause), *self._advance()]
+                return [*self._release(lease, cause), *self._want_after(lease), *self._advance()]
             case HeartbeatDue(lease, steps):
                 return self._say(unit_messages.Beat(lease=lease, steps=steps)) if lease in self.held else []
             case GiveBack(cause):
@@ -152,6 +154,7 @@ class UnitClientMachine:
         return [SendUnitFrame(self.enlist)]
 
     def _disconnected(self, random: float) -> list[Effect]:
+        self.checkpointed = frozenset()
         self.connection, again = self.connection.disconnected(random)
         self.idle = None if again else self.idle
         return [*again]
@@ -168,11 +171,22 @@ class UnitClientMachine:
         if self.bundle is None or self.ready is not None or self.enlist is None:
             return []
         self.ready, self.enlist = ready, replace(self.enlist, backend=ready.backend)
-        # Before it wants other units: the server repeats these, where nobody else has got them.
+        # The server repeats these, where nobody else has got them, or drops them.
         beats = [
             frame for lease in checkpointed for frame in self._say(unit_messages.Beat(lease=lease, steps=0))
         ]
-        return [*self._say(ready), *beats, *self._say(unit_messages.Want(slots=self.slots))]
+        self.checkpointed = frozenset(checkpointed)
+        return [*self._say(ready), *beats, *([] if checkpointed else self._say_want())]
+
+    def _say_want(self) -> list[Effect]:
+        return self._say(unit_messages.Want(slots=self.slots))
+
+    def _want_after(self, lease: int) -> list[Effect]:
+        """Wants other units after `lease`, if it was the last checkpointed one."""
+        if lease not in self.checkpointed:
+            return []
+        self.checkpointed -= {lease}
+        return [] if self.checkpointed else self._say_want()
 
     def _fetched(self, lease: int) -> list[Effect]:
         if self.enlist is None or (unit := self.hand.fetched(lease)) is None:
@@ -180,7 +194,7 @@ class UnitClientMachine:
         mine = unit.shard.sha256
         others = [one for one in self.enlist.shards if one != mine]
         self.enlist = replace(self.enlist, shards=[*others, mine][-unit_messages.MOST_HELD :])
-        return self._advance()
+        return [*self._advance(), *self._want_after(lease)]
 
     def _trained(self, event: UnitTrained) -> list[Effect]:
         result = unit_messages.Result(
@@ -218,7 +232,8 @@ class UnitClientMachine:
                 return self._unit(frame)
             case unit_messages.Drop(lease=lease), ConnectionState.OPEN:
                 dropped = self.hand.lacks_result(lease)
-                return [*self.hand.forget(lease), *self._advance()] if dropped else []
+                forgotten = [*self.hand.forget(lease), *self._advance()] if dropped else []
+                return [*forgotten, *self._want_after(lease)]
             case Credit(round=lease, until=until), ConnectionState.OPEN:
                 return self.hand.send(lease, until)
             case unit_messages.OpenCommitment(lease=lease), ConnectionState.OPEN:
@@ -252,7 +267,7 @@ class UnitClientMachine:
             return [*self.hand.forget_all(), Load(bundle)]
         if self.ready is None:
             return []
-        effects = [*self._say(self.ready), *self._say(unit_messages.Want(slots=self.slots))]
+        effects = [*self._say(self.ready), *self._say_want()]
         for result in self.hand.resend():
             effects += self._say(result)
         return effects

@@ -266,7 +266,13 @@ STORIES: dict[str, list[Json]] = {
     "stop while the connection is lost": [*BOTH, lost(0.5), STOP, lost(0.5)],
     "another bundle ends all work": [*SENDING, lost(0.5), CONNECTED, enlisted(OTHER_BUNDLE), LOADED],
     "units of an earlier session are asked for before others": [
-        *READY[:3], {**LOADED, "checkpointed": [7, 4]}, unit(7, 3), unit(9), drop(4), fetched(7),
+        *READY[:3], {**LOADED, "checkpointed": [7, 4]}, unit(7, 3), drop(4), fetched(7), unit(9),
+    ],
+    "others are wanted when all units of an earlier session are over": [
+        *READY[:3], {**LOADED, "checkpointed": [7, 4]}, unit(7, 3), failed(7, "failed"), drop(4), unit(9),
+    ],
+    "a lost connection ends the wait for units of an earlier session": [
+        *READY[:3], {**LOADED, "checkpointed": [7]}, lost(0.5), *AGAIN, drop(7),
     ],
     "units before the bundle is loaded are not taken": [*READY[:3], unit(1), idle("nothing"), LOADED],
     "the connection breaks while loading": [*READY[:3], lost(0.5), LOADED, CONNECTED, enlisted()],

@@ -65,6 +65,8 @@ export interface UnitClientState extends ConnectedMachine {
   /** The reason that is sent for units given back while there are no slots. */
   readonly cause: Cause;
   readonly units: HeldUnits;
+  /** Checkpointed leases of an earlier session that are still to be fetched: other units come after them. */
+  readonly checkpointed: readonly number[];
   /** Leases whose results the server still compares with others. */
   readonly waiting: readonly number[];
   readonly counted: number;
@@ -85,6 +87,7 @@ export const INITIAL: UnitClientState = {
   atOnce: 1,
   cause: "paused",
   units: [],
+  checkpointed: [],
   waiting: [],
   counted: 0,
   blended: 0,
@@ -147,7 +150,12 @@ function apply(state: UnitClientState, event: UnitClientEvent): UnitClientStep {
       return trained(state, { ...result, type: "result" }, salt);
     }
     case "failed":
-      return chain(state, (current) => release(current, event.lease, event.cause), advance);
+      return chain(
+        state,
+        (current) => release(current, event.lease, event.cause),
+        (current) => wantAfter(current, event.lease),
+        advance,
+      );
     case "pulse": {
       const { lease, steps } = event;
       return findUnit(state.units, lease)
@@ -159,7 +167,7 @@ function apply(state: UnitClientState, event: UnitClientEvent): UnitClientStep {
     case "wind_down":
       return windDown(state, event.cause);
     case "disconnected":
-      return loseConnection(state, event.random, { idle: null });
+      return loseConnection(state, event.random, { idle: null, checkpointed: [] });
     case "stop":
       return chain(state, (current) => giveBack(current, "stopping"), leave, forgetAll);
   }
@@ -168,11 +176,20 @@ function apply(state: UnitClientState, event: UnitClientEvent): UnitClientStep {
 function loaded(state: UnitClientState, ready: Ready, checkpointed: readonly number[]): UnitClientStep {
   if (state.bundle === null || state.ready !== null || state.enlist === null) return step(state);
   const enlist = { ...state.enlist, backend: ready.backend };
-  // Before it wants other units: the server repeats these, where nobody else has got them.
+  // The server repeats these, where nobody else has got them, or drops them.
   const beats = checkpointed.map(
     (lease) => (current: UnitClientState) => sendWhenReady(current, { type: "beat", lease, steps: 0 }),
   );
-  return chain({ ...state, ready, enlist }, (current) => sendWhenReady(current, ready), ...beats, sayWant);
+  const next = { ...state, ready, enlist, checkpointed };
+  const others = checkpointed.length === 0 ? [sayWant] : [];
+  return chain(next, (current) => sendWhenReady(current, ready), ...beats, ...others);
+}
+
+/** Wants other units after `lease`, if it was the last checkpointed one. */
+function wantAfter(state: UnitClientState, lease: number): UnitClientStep {
+  if (!state.checkpointed.includes(lease)) return step(state);
+  const next = { ...state, checkpointed: state.checkpointed.filter((one) => one !== lease) };
+  return next.checkpointed.length === 0 ? sayWant(next) : step(next);
 }
 
 function fetched(state: UnitClientState, lease: number): UnitClientStep {
@@ -180,7 +197,8 @@ function fetched(state: UnitClientState, lease: number): UnitClientStep {
   const shardHash = findUnit(state.units, lease)?.unit.shard.sha256;
   if (units === null || shardHash === undefined || state.enlist === null) return step(state);
   const shards = [...state.enlist.shards.filter((one) => one !== shardHash), shardHash].slice(-MOST_HELD);
-  return advance({ ...state, units, enlist: { ...state.enlist, shards } });
+  const next = { ...state, units, enlist: { ...state.enlist, shards } };
+  return chain(next, advance, (current) => wantAfter(current, lease));
 }
 
 function trained(state: UnitClientState, result: Result, salt: string | null): UnitClientStep {
@@ -209,10 +227,13 @@ function frame(state: UnitClientState, message: ServerToUnits): UnitClientStep {
       return enlisted(state, message);
     case "unit":
       return unit(state, message);
-    case "drop":
-      return lacksResult(state.units, message.lease)
-        ? chain(state, (current) => forget(current, message.lease), advance)
-        : step(state);
+    case "drop": {
+      const { lease } = message;
+      const after = (current: UnitClientState) => wantAfter(current, lease);
+      return lacksResult(state.units, lease)
+        ? chain(state, (current) => forget(current, lease), advance, after)
+        : after(state);
+    }
     case "credit":
       return withUnits(state, sendResult(state.units, message.round, message.until));
     case "open": {
