@@ -20,7 +20,7 @@ from backend.protocols.units.rules import Rules
 from backend.protocols.units.scheduler_effects import ClientId, Wait
 from backend.protocols.units.unit_table import UnitTable
 
-# A lease is late after so many times the seconds that its client is expected to need.
+# A lease is late when it is out for this many times the seconds that its client is expected to need.
 LATE = 1.5
 # The least seconds after which anything is late: transfers vary.
 LEAST_LATE = 5.0
