@@ -1,4 +1,4 @@
-"""The last units of an epoch: late clients hardly stretch it, and copies break nothing, whoever is late."""
+"""Copies of the last units of an epoch: late clients hardly lengthen it, and each row still counts once."""
 
 from __future__ import annotations
 
