@@ -139,6 +139,14 @@ def register(subparsers: Any) -> None:
         "after a crash; 0 never; default 30",
     )
     join.add_argument(
+        "--offline",
+        type=_interval,
+        default=0.0,
+        metavar="SECONDS",
+        help="in a task of work units: hold as many units as this machine trains in this time, and keep "
+        "them, so that it can work without a connection; at most what the task allows",
+    )
+    join.add_argument(
         "--key",
         type=Path,
         metavar="FILE",

@@ -99,6 +99,7 @@ def _options(args: argparse.Namespace) -> JoinOptions:
         give_up_after=args.give_up_after,
         checkpoint_every=args.checkpoint_every,
         exact=args.exact,
+        offline=round(args.offline),
     )
 
 

@@ -24,6 +24,8 @@ MOST_HELD = 64
 MOST_CHECKPOINTS = 16
 
 Slots = Annotated[int, Meta(ge=0, le=MOST_SLOTS)]
+# Seconds without a connection.
+Offline = Annotated[int, Meta(ge=0, le=86_400)]
 # The initial weights: the given ones, the client's own last ones, or own ones drawn towards the given ones.
 Start = Literal["given", "own", "elastic"]
 # The reason for which a client releases a unit.
@@ -47,9 +49,14 @@ class Enlist(WireFrame, frozen=True, tag="enlist"):
 
 
 class Want(WireFrame, frozen=True, tag="want"):
-    """After Ready: the client takes up to `slots` units at a time from now on; 0 pauses it."""
+    """After Ready: the client takes up to `slots` units at a time from now on; 0 pauses it.
+
+    It may be without a connection for `offline` seconds: its leases last that much longer, up to what the
+    task allows.
+    """
 
     slots: Slots
+    offline: Offline = 0
 
 
 class Beat(WireFrame, frozen=True, tag="beat"):
@@ -103,12 +110,16 @@ UnitsToServer = Enlist | Ready | Want | Beat | Result | Salt | Chunk | Release |
 
 
 class Enlisted(WireFrame, frozen=True, tag="enlisted"):
-    """Answer to Enlist. `client` is the public id (16 hex digits), `bundle` the address of bundle.json."""
+    """Answer to Enlist. `client` is the public id (16 hex digits), `bundle` the address of bundle.json.
+
+    Clients may take work for `offline` seconds without a connection; 0: for none.
+    """
 
     task: str
     client: str
     bundle: Hash
     chunk_bytes: int
+    offline: Offline = 0
 
 
 class Unit(WireFrame, frozen=True, tag="unit"):

@@ -17,6 +17,7 @@ from msgspec import Meta
 from backend.formats.task_file.types import Number, Positive, Share, TaskTable
 
 Seconds = Annotated[float, Meta(ge=1, le=86_400)]
+OfflineSeconds = Annotated[int, Meta(ge=0, le=86_400)]
 Count = Annotated[int, Meta(ge=0, le=1_000_000)]
 Force = Annotated[float, Meta(gt=0, le=1)]
 ClientId = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}\Z")]
@@ -151,7 +152,8 @@ class Units(TaskTable, frozen=True):
     At most `epochs` passes over all shards. A unit has `rows` examples (0: a whole shard), fewer for clients
     that would need longer than `seconds`. The lease of a client of unknown speed lasts `lease`. No client may
     be more than `bound` units ahead of the slowest (None: no limit), for which it waits one lease at most.
-    The model is evaluated every `evaluate_every` results.
+    Clients may take work for up to `offline` seconds without a connection. The model is evaluated every
+    `evaluate_every` results.
     """
 
     epochs: Number
@@ -159,6 +161,7 @@ class Units(TaskTable, frozen=True):
     rows: Count = 0
     seconds: Seconds = 120.0
     bound: Count | None = None
+    offline: OfflineSeconds = 3600
     evaluate_every: Number = 1
     assimilation: AssimilationChoice = VC_ASGD
     trust: TrustTable = TrustTable()

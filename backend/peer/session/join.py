@@ -69,10 +69,11 @@ class JoinOptions:
     give_up_after: float | None = None
     checkpoint_every: float | None = None
     exact: bool = False
+    offline: int = 0
 
     def for_scheme(self, scheme: str) -> JoinOptions:
         """Returns the options without those that tasks of `scheme` do not know, for one task of several."""
-        return self if scheme == "volunteer" else replace(self, at_once=None, give_up_after=None)
+        return self if scheme == "volunteer" else replace(self, at_once=None, give_up_after=None, offline=0)
 
     @property
     def backend(self) -> str:
@@ -118,6 +119,8 @@ class JoinRequest:
             raise PeerError("--give-up-after is for tasks of work units; leave it out.")
         if self.options.checkpoint_every is not None:
             raise PeerError("Only a work unit has checkpoints; leave --checkpoint-every out.")
+        if self.options.offline:
+            raise PeerError("Only work units can be trained without a connection; leave --offline out.")
 
     def _refuse_min_noise(self) -> None:
         if self.options.min_noise:
@@ -208,7 +211,14 @@ class JoinRequest:
             shards=shard_cache.read(),
         )
         patience = options.give_up_after or GIVE_UP_SECONDS
-        unit_options = UnitOptions(address, enlist, options.at_once or 1, options.preemptible, patience)
+        if options.offline > patience:
+            raise PeerError(
+                f"--offline takes work for {options.offline} s, but --give-up-after ends this peer after "
+                f"{patience:.0f} s; give it as many seconds."
+            )
+        unit_options = UnitOptions(
+            address, enlist, options.at_once or 1, options.preemptible, patience, options.offline
+        )
         jobs = self._jobs(blobs, unit_options.at_once)
         every = CHECKPOINT_SECONDS if options.checkpoint_every is None else options.checkpoint_every
         trainer = UnitTrainer(blobs, jobs, every)

@@ -18,7 +18,7 @@ class UnitOptions:
     """The options of a peer of work units: it trains `at_once` units concurrently.
 
     `preemptible` marks a machine that its provider stops, not a person. `give_up_after` is how many seconds
-    the server may be unreachable.
+    the server may be unreachable, `offline` for how many to take work without a connection.
     """
 
     address: str
@@ -26,6 +26,7 @@ class UnitOptions:
     at_once: int = 1
     preemptible: bool = False
     give_up_after: float = GIVE_UP_SECONDS
+    offline: int = 0
 
     @property
     def slots(self) -> int:

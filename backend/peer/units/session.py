@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import time
 from collections.abc import Callable, Mapping
 
 from backend.crypto.result_commitments import SALT_BYTES, result_commitment
@@ -21,6 +22,7 @@ from backend.peer.units.checkpoint_folder import CheckpointFile, CheckpointFolde
 from backend.peer.units.options import UnitOptions
 from backend.peer.units.server_messages import UnitNews
 from backend.peer.units.shard_cache import ShardCache
+from backend.peer.units.unit_buffer import UnitBuffer
 from backend.peer.units.unit_checkpoint import UnitOwner
 from backend.peer.units.unit_trainer import UnitTrainer, UnitWork
 from backend.protocols.client import unit_client_events
@@ -64,6 +66,7 @@ class UnitsSession:
         self._work: dict[int, UnitWork] = {}
         # Leases of units that arrived over an earlier connection.
         self._earlier_leases: set[int] = set()
+        self._buffer = UnitBuffer(options, reporter)
         self._failures = 0
         self._stopping = False
         # Whether this peer leaves after its units in hand.
@@ -81,9 +84,8 @@ class UnitsSession:
         UnfitError when the task does not admit this peer, and UnreachableError when the server stays
         unreachable.
         """
-        start = unit_client_events.StartUnitClient(
-            self._options.enlist, self._options.slots, self._options.at_once
-        )
+        options = self._options
+        start = unit_client_events.StartUnitClient(options.enlist, options.slots, options.at_once)
         if self._checkpoints is not None:
             await asyncio.to_thread(self._checkpoints.delete_old)
         try:
@@ -97,6 +99,7 @@ class UnitsSession:
             case unit_client_events.UnitFrame(Enlisted() as frame):
                 self._chunk_bytes = max(1, min(CHUNK_BYTES, frame.chunk_bytes))
                 self._client = frame.client
+                self._buffer.allow(frame.offline)
             case unit_client_events.UnitFrame(Rejected(lease=lease)):
                 self._trainer.rejected(lease)
             case Disconnected():
@@ -109,6 +112,7 @@ class UnitsSession:
                 self._news.report(received)
             case unit_client_events.Fetched() if self.machine.enlist:
                 self._shard_cache.write(self.machine.enlist.shards)
+                self._buffer.loaded(self.machine)
         self._loop.set_idle(not self.machine.held)
 
     def _perform(self, effect: unit_client_events.Effect) -> None:
@@ -183,7 +187,7 @@ class UnitsSession:
                 self._loop.post(unit_client_events.Fetched(work.unit.lease))
 
     async def _train(self, work: UnitWork) -> None:
-        unit = work.unit
+        unit, began = work.unit, time.monotonic()
         report = session_jobs.report_steps(f"Unit {unit.unit}", self._reporter)
         try:
             await self._trainer.resume(work)
@@ -200,6 +204,8 @@ class UnitsSession:
             self._loop.post(unit_client_events.UnitFailed(unit.lease, self._stop_cause))
             return
         self._tell_partial(unit, result)
+        for want in self._buffer.trained(time.monotonic() - began, len(work.content), self.machine):
+            self._loop.post(want)
         done = (result.examples, result.steps, result.loss, result.sums)
         commitment, salt = self._commit(unit.lease, work.content)
         told = commitment, list(result.checkpoints), salt
@@ -223,8 +229,8 @@ class UnitsSession:
         self._failures += 1
         if self._failures >= MOST_FAILURES:
             raise PeerError(f"{MOST_FAILURES} units in a row could not be done here; the last: {error}")
-        sentence = f"Unit {unit} could not be done: {error or type(error).__name__}"
-        self._reporter.tell("trouble", sentence, lease=lease, unit=unit)
+        trouble = f"Unit {unit} could not be done: {error or type(error).__name__}"
+        self._reporter.tell("trouble", trouble, lease=lease, unit=unit)
         self._loop.post(unit_client_events.WantUnits(0, self._options.at_once))
         self._loop.post(unit_client_events.UnitFailed(lease, cause))
         self._loop.spawn(self._pause(min(LONGEST_PAUSE, 2.0 ** (self._failures - 1))))
@@ -232,7 +238,7 @@ class UnitsSession:
     async def _pause(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
         if not self._stopping:
-            self._loop.post(unit_client_events.WantUnits(self._options.slots, self._options.at_once))
+            self._loop.post(self._buffer.want())
 
     async def _send_heartbeats(self, work: UnitWork) -> None:
         """Sends heartbeats from a unit's arrival until it is over."""
@@ -250,9 +256,8 @@ class UnitsSession:
 
     def _tell_training(self, work: UnitWork) -> None:
         unit, done = work.unit, work.steps
-        sentence = f"Unit {unit.unit}: training, in epoch {unit.epoch}."
-        if done:
-            sentence = f"Unit {unit.unit}: training continues after step {done}, in epoch {unit.epoch}."
+        begins = f"training continues after step {done}" if done else "training"
+        sentence = f"Unit {unit.unit}: {begins}, in epoch {unit.epoch}."
         lease, epoch = unit.lease, unit.epoch
         self._reporter.tell("training", sentence, lease=lease, unit=unit.unit, epoch=epoch, steps=done)
 

@@ -68,6 +68,7 @@ class UnitClientMachine:
     ready: Ready | None = None
     slots: int = 0
     at_once: int = 1
+    offline: int = 0
     # Why units are given back while there are no slots.
     cause: unit_messages.Cause = "paused"
     hand: HeldUnits = field(default_factory=HeldUnits)
@@ -118,9 +119,9 @@ class UnitClientMachine:
             case UnitBundleLoaded(backend, step_ms, program, checkpointed):
                 ready = Ready(backend=backend, step_ms=step_ms, examples=0, program=program)
                 return self._loaded(ready, checkpointed)
-            case WantUnits(slots, at_once):
-                self.slots, self.at_once = slots, at_once
-                return [*self._say(unit_messages.Want(slots=slots)), *self._advance()]
+            case WantUnits(slots, at_once, offline):
+                self.slots, self.at_once, self.offline = slots, at_once, offline
+                return [*self._say_want(), *self._advance()]
             case Fetched(lease):
                 return self._fetched(lease)
             case UnitTrained():
@@ -143,6 +144,7 @@ class UnitClientMachine:
         if not self.connection.is_closed:
             return []
         self.enlist, self.slots, self.at_once = event.enlist, event.slots, event.at_once
+        self.offline = 0
         self.reason = self.board = None
         self.connection, connect = self.connection.started()
         return [connect]
@@ -179,7 +181,7 @@ class UnitClientMachine:
         return [*self._say(ready), *beats, *([] if checkpointed else self._say_want())]
 
     def _say_want(self) -> list[Effect]:
-        return self._say(unit_messages.Want(slots=self.slots))
+        return self._say(unit_messages.Want(slots=self.slots, offline=self.offline))
 
     def _want_after(self, lease: int) -> list[Effect]:
         """Wants other units after `lease`, if it was the last checkpointed one."""
@@ -211,8 +213,8 @@ class UnitClientMachine:
         return [*self._say(result), *self._advance()] if trained else []
 
     def _wind_down(self, cause: unit_messages.Cause) -> list[Effect]:
-        self.slots, self.cause = 0, cause
-        effects = self._say(unit_messages.Want(slots=0))
+        self.slots, self.offline, self.cause = 0, 0, cause
+        effects = self._say_want()
         for lease, one in list(self.held.items()):
             if one.stage is UnitStage.TRAINING:
                 effects.append(FinishUnit(lease))

@@ -17,7 +17,7 @@ from backend.protocols.client.participant_events import (
     StopParticipant,
 )
 from backend.wire.fields import Sums
-from backend.wire.unit_messages import Cause, Enlist, ServerToUnits, Slots, Unit, UnitsToServer
+from backend.wire.unit_messages import Cause, Enlist, Offline, ServerToUnits, Slots, Unit, UnitsToServer
 
 # Events.
 
@@ -55,11 +55,13 @@ class UnitBundleLoaded(Struct, frozen=True, tag="loaded"):
 class WantUnits(Struct, frozen=True, tag="want"):
     """Holds up to `slots` units from now on and trains `at_once` of them.
 
-    With 0 slots held units are completed, and no more are taken.
+    With 0 slots held units are completed, and no more are taken. Its leases shall last `offline` seconds
+    longer, without a connection.
     """
 
     slots: Slots
     at_once: int
+    offline: Offline = 0
 
 
 class Fetched(Struct, frozen=True, tag="fetched"):

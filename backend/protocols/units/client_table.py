@@ -53,8 +53,8 @@ class TableClient:
     has its trust with other kinds. `paces` are seconds per example, the newest last; `pace` is its own
     estimate. Since `waiting_since` it waits for reliable clients to take the last units. `was_late`: its last
     lease expired without a heartbeat. `counts`: its last judged result did. `advanced_at` is when it last
-    got a unit, took a step, or sent a result. Clients of one `household` never compare one another's
-    results. `unproved` are leases of units that it began and that wait for a comparison, `disputed` those
+    got a unit, took a step, or sent a result. It may be without a connection for `offline` seconds. Clients
+    of one `household` never compare one another's results. `unproved` are leases of units that it began and that wait for a comparison, `disputed` those
     whose results differ from others' and wait for one more, `held` those whose results wait for a verdict on
     an unproved one.
     """
@@ -70,6 +70,7 @@ class TableClient:
     was_late: bool = False
     counts: bool = False
     advanced_at: float = -math.inf
+    offline: float = 0.0
     leases: set[LeaseId] = field(default_factory=set)
     unproved: set[LeaseId] = field(default_factory=set)
     disputed: set[LeaseId] = field(default_factory=set)
@@ -132,15 +133,16 @@ class ClientTable:
             client.trust, client.kind = trust.with_kind(client.trust, earlier), kind
             client.paces.clear()
         client.slots, client.trusted, client.pace, client.is_connected = slots, trusted, pace, True
+        client.offline = 0.0
         client.household = household or by_itself(name)
         self._enter(name, client)
         return client
 
-    def set_slots(self, name: ClientId, slots: int) -> None:
-        """Takes the number of units that a client processes at a time."""
+    def set_slots(self, name: ClientId, slots: int, offline: float = 0.0) -> None:
+        """Takes the number of units that a client processes at a time, without a connection for `offline`."""
         if (client := self.clients.get(name)) is not None and client.is_connected:
             self._leave(name, client)
-            client.slots, client.is_connected = slots, True
+            client.slots, client.offline, client.is_connected = slots, offline, True
             self._enter(name, client)
 
     def client_disconnected(self, name: ClientId) -> None:

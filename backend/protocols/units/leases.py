@@ -63,22 +63,25 @@ class Leases:
         longest: float,
         by_trusted_peer: bool,
         household: Household | None = None,
+        offline: float = 0.0,
     ) -> Lease:
         """Leases a unit, or the part of it that another client did, to a client for `seconds`.
 
         It can be renewed up to `longest` seconds in all; `by_trusted_peer` says whether the client is a
-        trusted peer, `household` is the client's (None: its own).
+        trusted peer, `household` is the client's (None: its own). Both times are longer by the `offline`
+        seconds for which the client may be without a connection.
         """
         lease = Lease(
             id=self.next,
             unit=unit.work.unit,
             client=client,
             began=now,
-            deadline=now + seconds,
-            latest=now + longest,
+            deadline=now + seconds + offline,
+            latest=now + longest + offline,
             by_trusted_peer=by_trusted_peer,
             part=unit.part,
             household=household or by_itself(client),
+            buffered=offline > 0.0,
         )
         self.next += 1
         self._leases[lease.id] = lease
@@ -90,6 +93,7 @@ class Leases:
     def renew(self, lease: Lease, until: float) -> None:
         """Renews an expired lease. No client waits for its late client."""
         self.step(lease, LeaseEvent.RENEW)
+        lease.deadline = until
         self._client_table.clients[lease.client].leases.add(lease.id)
         heapq.heappush(self._deadlines, (until, lease.id))
 
@@ -158,6 +162,12 @@ def split_work(
     return [work, *reversed(rest)]
 
 
+def _offline_seconds(unit: UnitRecord, client: TableClient, lease: Lease | None = None) -> float:
+    """Returns by how much a client's (next) lease of the unit is longer, as the client may be offline."""
+    # Others wait for repetitions: those last as long as ever.
+    return client.offline if next(iter(unit.leases), lease) is lease else 0.0
+
+
 class LeaseGranter:
     """Grants leases of the units in the table."""
 
@@ -180,6 +190,27 @@ class LeaseGranter:
     def seconds(self, unit: UnitRecord, client: TableClient) -> float:
         """Returns the seconds that a lease of a unit lasts without a heartbeat."""
         return allowed_seconds(unit.examples, client.paces, self._rules.pace)
+
+    def until(self, lease: Lease, client: TableClient, now: float) -> float:
+        """Returns when the lease of a client that made progress at `now` ends, which may be offline then."""
+        unit = self._unit_table.units[lease.unit]
+        seconds = self.seconds(unit, client) + _offline_seconds(unit, client, lease)
+        return min(lease.latest, now + seconds)
+
+    def buffer(self, lease: Lease, client: TableClient) -> None:
+        """Extends a lease from before its client said that it may be offline."""
+        seconds = _offline_seconds(self._unit_table.units[lease.unit], client, lease)
+        if seconds and not lease.buffered:
+            lease.buffered = True
+            lease.latest += seconds
+        self.renew(lease, client)
+
+    def renew(self, lease: Lease, client: TableClient) -> float:
+        """Extends a lease by its client's last progress; returns when it ends, also of one that is over."""
+        until = self.until(lease, client, client.advanced_at)
+        if lease.state is LeaseState.LEASED:
+            lease.deadline = max(lease.deadline, until)
+        return until
 
     def _split(self, unit: UnitRecord, client: TableClient) -> list[Effect]:
         """Halves a unit without leases until it suits this client."""
@@ -209,6 +240,7 @@ class LeaseGranter:
             by_trusted_peer=client.trusted,
             # The owner's peer may stand in a volunteer's network: its word counts all the same.
             household=by_itself(name) if client.trusted else client.household,
+            offline=_offline_seconds(unit, client),
         )
         client.waiting_since = None
         client.trust = trust.after_lease(client.trust, now)

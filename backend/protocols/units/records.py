@@ -163,7 +163,8 @@ class Lease:
     when it was given back.
 
     `by_trusted_peer`: its client is a trusted peer, with whose result the others are compared. `part` is the
-    requested part of the unit; None for all. `steps` are those that its client told last.
+    requested part of the unit; None for all. `steps` are those that its client told last. `buffered`: the
+    client may have been without a connection since, so that the time tells nothing about its pace.
     """
 
     id: LeaseId
@@ -180,6 +181,7 @@ class Lease:
     returned: float = math.inf
     released: float = math.inf
     steps: int = 0
+    buffered: bool = False
 
 
 @dataclass(frozen=True, slots=True)

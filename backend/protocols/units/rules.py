@@ -10,17 +10,19 @@ from enum import StrEnum
 class PaceRules:
     """Seconds of a lease: `usual` for a new client, else `factor` times the client's 90th percentile.
 
-    A lease lasts at least `least` seconds, and with renewals at most `most`.
+    A lease lasts at least `least` seconds, and with renewals at most `most`. Those of a client that may be
+    without a connection last longer by as much, at most by `offline`.
     """
 
     usual: float = 600.0
     factor: float = 2.0
     least: float = 30.0
     most: float = 7200.0
+    offline: float = 0.0
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.least <= self.usual <= self.most or self.factor < 1.0:
-            raise ValueError("0 < least <= usual <= most, and factor is at least 1")
+        if not 0.0 < self.least <= self.usual <= self.most or self.factor < 1.0 or self.offline < 0.0:
+            raise ValueError("0 < least <= usual <= most, factor is at least 1, and offline is not negative")
 
 
 @dataclass(frozen=True)

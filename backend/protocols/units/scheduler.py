@@ -153,9 +153,16 @@ class Scheduler:
         for shard in shards:
             table_client.has_shard(shard)
 
-    def set_slots(self, client: ClientId, slots: int) -> None:
-        """Takes the number of units that a client processes at a time; 0 gives up its reserved units."""
-        self._client_table.set_slots(client, slots)
+    def set_slots(self, client: ClientId, slots: int, offline: float = 0.0) -> None:
+        """Takes the number of units that a client processes at a time; 0 gives up its reserved units.
+
+        It may be without a connection for `offline` seconds: its leases, also those that it has, last longer,
+        as the rules allow.
+        """
+        self._client_table.set_slots(client, slots, min(offline, self._rules.pace.offline))
+        if offline and (table_client := self._client_table.clients.get(client)) is not None:
+            for lease in table_client.leases:
+                self._granter.buffer(self._leases[lease], table_client)
         self._check_for_peers()
         if not slots:
             self._draw_for(self._unit_table.free_drawn(client))
@@ -204,14 +211,12 @@ class Scheduler:
         if sending or steps > lease_record.steps:
             lease_record.steps = steps
             table_client.advanced_at = now
-        seconds = self._granter.seconds(unit, table_client)
-        latest = min(lease_record.latest, table_client.advanced_at + seconds)
+        latest = self._granter.renew(lease_record, table_client)
         if lease_record.state is LeaseState.EXPIRED and unit.missing_leases and latest > now:
             # No other client got a lease in its place meanwhile.
             self._leases.renew(lease_record, latest)
             self._unit_table.changed(unit)
         if lease_record.state is LeaseState.LEASED:
-            lease_record.deadline = max(lease_record.deadline, latest)
             return [LeaseRenewed(client, lease, lease_record.deadline)]
         # A late client may still be the first to return a unit that is not done.
         late = lease_record.state is LeaseState.EXPIRED and unit.state not in CLOSED
@@ -236,7 +241,8 @@ class Scheduler:
         lease_record.returned = now
         self._leases.step(lease_record, LeaseEvent.RETURN)
         self._transitioner.comparisons.returned(unit, lease_record)
-        self._client_table.pace_measured(client, (now - lease_record.began) / max(1, unit.examples))
+        if not lease_record.buffered:
+            self._client_table.pace_measured(client, (now - lease_record.began) / max(1, unit.examples))
         self._client_table.set_late(client, lease_record.came_late)
         self._client_table.unit_returned(client, now)
         return self._transitioner.reconsider(unit)
@@ -288,7 +294,7 @@ class Scheduler:
         if not is_last or not is_free or any(one.state is not LeaseState.RELEASED for one in unit.leases):
             return []
         unit.base = base
-        until = min(lease_record.latest, now + self._granter.seconds(unit, table_client))
+        until = self._granter.until(lease_record, table_client, now)
         self._leases.resume(lease_record, until, now)
         self._unit_table.changed(unit)
         return [LeaseRenewed(client, lease, until)]

@@ -22,6 +22,9 @@ from backend.protocols.units.rules import Rules
 from backend.protocols.units.scheduler_effects import ClientId, UnitId, Wait
 from backend.protocols.units.unit_table import SEARCH_LIMIT, UnitTable
 
+# One unit in training, and one that is fetched or sent meanwhile.
+USUAL_SLOTS = 2
+
 
 class UnitSelector:
     """Selects units from the unit table without changing it."""
@@ -45,7 +48,7 @@ class UnitSelector:
         audits = client.trusted and self._unit_table.waiting.queue(AUDIT)
         if not remaining and not audits:
             return Wait(name, "over")
-        if len(client.leases) >= client.slots:
+        if len(client.leases) >= min(client.slots, self._most_at_once(client)):
             return Wait(name, "slots")
         if not client.trusted and not trust.may_lease(client.trust, now):
             return Wait(name, "quota", trust.next_day(now))
@@ -59,6 +62,13 @@ class UnitSelector:
         client.waiting_since = now if client.waiting_since is None else client.waiting_since
         retry_at = client.waiting_since + self._rules.pace.least
         return Wait(name, "reliable", retry_at) if now < retry_at else None
+
+    def _most_at_once(self, client: TableClient) -> int:
+        """Returns how many units it may hold: what it buffers, others that are here cannot do meanwhile."""
+        if not client.offline:
+            return client.slots
+        share = -(-self._unit_table.progress.remaining // max(1, self._client_table.punctual))
+        return max(USUAL_SLOTS, share)
 
     def _best(self, name: ClientId, client: TableClient, fresh: bool, again: bool) -> UnitId | None:
         """Returns the best unit of those that the client never had, or with `again` that it gave back."""

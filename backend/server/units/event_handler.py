@@ -123,6 +123,8 @@ class UnitEventHandler:
             client=client.id,
             bundle=state.task.bundle.address,
             chunk_bytes=state.limits.chunk_bytes,
+            # Own weights allow one unit at a time, so that nothing can be buffered.
+            offline=0 if state.units.keeps_own else state.units.offline,
         )
         state.connected.tell(client.id, enlisted)
         state.notice(task_events.ClientJoined(client.id, client.kind, client.backend))
@@ -179,7 +181,7 @@ class UnitEventHandler:
                 # Own weights allow one unit at a time: the next unit then starts from a defined result.
                 member.slots = min(message.slots, 1) if self._state.units.keeps_own else message.slots
                 if member.ready:
-                    self._state.scheduler.set_slots(client, message.slots)
+                    self._state.scheduler.set_slots(client, member.slots, message.offline)
                     self._dispatcher.wants(client)
             case unit_messages.Beat():
                 return self._heartbeat(client, message, now)

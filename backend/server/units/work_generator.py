@@ -64,6 +64,7 @@ def rules_of(task: Task, may_take_out: bool = True) -> Rules:
             usual=units.lease,
             least=min(MIN_LEASE_SECONDS, units.lease),
             most=MAX_LEASE_FACTOR * units.lease,
+            offline=units.offline,
         ),
         trust=TrustRules(
             proven=trust.checked,

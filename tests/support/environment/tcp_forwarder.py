@@ -109,3 +109,38 @@ async def cut_once(url: str, after: int) -> AsyncIterator[tuple[str, list[bool]]
 
     async with forwarding(url, sent=cutting) as forwarder:
         yield forwarder.url, cuts
+
+
+class SwitchedLine:
+    """A line to a server that is cut and mended; while it is cut, new connections break, too."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self._is_up = True
+        self.forwarder: Forwarder
+
+    def cut(self) -> int:
+        """Breaks every connection and returns how many there were."""
+        self._is_up = False
+        return self.forwarder.cut()
+
+    def mend(self) -> None:
+        """Carries new connections again."""
+        self._is_up = True
+
+    async def carry(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Carries all bytes unchanged while the line is up."""
+        while data := await reader.read(1 << 16):
+            if not self._is_up:
+                raise ConnectionAbortedError
+            writer.write(data)
+            await writer.drain()
+
+
+@asynccontextmanager
+async def switched(url: str) -> AsyncIterator[SwitchedLine]:
+    """Yields a line to the server at `url`, which is up."""
+    line = SwitchedLine()
+    async with forwarding(url, line.carry, line.carry) as forwarder:
+        line.forwarder, line.url = forwarder, forwarder.url
+        yield line

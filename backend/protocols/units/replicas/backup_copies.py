@@ -45,8 +45,11 @@ class BackupCopies:
         self._client_table, self._unit_table = client_table, unit_table
 
     def instead_of(self, wait: Wait, client: TableClient, now: float) -> UnitRecord | Wait:
-        """Returns a unit of which the waiting client gets a copy, or when it may get one."""
-        if self._unit_table.waiting.has_fresh:
+        """Returns a unit of which the waiting client gets a copy, or when it may get one.
+
+        Clients that work offline get none: their leases last as long as what a copy is to replace.
+        """
+        if self._unit_table.waiting.has_fresh or client.offline:
             return wait
         at_work = list(self._at_work())
         at_least = math.inf if wait.retry_at is None else wait.retry_at

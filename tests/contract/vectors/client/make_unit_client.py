@@ -121,8 +121,8 @@ def pulse(lease: int, steps: int = 1) -> Json:
     return {"type": "pulse", "lease": lease, "steps": steps}
 
 
-def want(slots: int, at_once: int = 1) -> Json:
-    return {"type": "want", "slots": slots, "at_once": at_once}
+def want(slots: int, at_once: int = 1, offline: int = 0) -> Json:
+    return {"type": "want", "slots": slots, "at_once": at_once, "offline": offline}
 
 
 def give_back(cause: str) -> Json:
@@ -253,6 +253,11 @@ STORIES: dict[str, list[Json]] = {
     ],
     "a pause while the connection is lost": [
         *BOTH, lost(0.5), want(0), give_back("paused"), *AGAIN, unit(1), unit(2),
+    ],
+    "a buffer for an hour is trained offline, and its results are sent together": [
+        *BOTH, want(4, offline=3600), unit(3), fetched(3), unit(4), fetched(4), lost(0.5), trained(1),
+        trained(2), trained(3), *AGAIN, unit(4), credit(1, SIZE), credit(2, SIZE), credit(3, SIZE), taken(1),
+        taken(2), taken(3), trained(4), wind_down("preempted"),
     ],
     "no slots any more: what is held is done": [*BOTH, want(0), trained(1), taken(1), trained(2), taken(2)],
     "a preempted machine sends what was done and gives back the rest": [

@@ -1,4 +1,4 @@
-"""Writes philox.json, batches.json, walks.json and pace.json: `python -m
+"""Writes philox.json, batches.json, walks.json, pace.json and unit_buffer.json: `python -m
 tests.contract.vectors.data.make_random`."""
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ import json
 from backend.numerics.philox import batches, uniform
 from backend.numerics.walk import Walk
 from backend.protocols.client.training_pace import Pace
+from backend.protocols.client.unit_buffer import buffered_slots
 from tests.contract.vectors import write
 
 DRAWS = [(0, 1, 0, 5), (7, 1, 0, 16), (7, 2, 0, 9), (7, 1, 3, 8), (2**53 - 1, 2**31 + 5, 2**32 - 2, 7)]
@@ -34,6 +35,18 @@ PACES = [
     ([(4_000_000, 40.0)], 30.0, 4_000_000),
     ([(40, 0.0)], 600.0, 40),
     ([(1_000, 1.0)], 5.0, 0),
+]
+# Seconds offline, units at once, seconds of a unit, bytes of a result and of the memory.
+BUFFERS = [
+    (0.0, 1, 12.5, 4_000_000, 2**30),
+    (3600.0, 1, 0.0, 4_000_000, 2**30),
+    (3600.0, 1, 120.0, 4_000_000, 2**30),
+    (3600.0, 2, 120.0, 4_000_000, 2**30),
+    (3600.0, 1, 120.0, 20_000_000, 2**28),
+    (3600.0, 1, 120.0, 400_000_000, 2**28),
+    (86_400.0, 1, 1.0, 40, 2**30),
+    (900.0, 1, 7.3, 0, 2**27),
+    (0.0, 64, 1.0, 40, 2**30),
 ]
 
 
@@ -74,11 +87,14 @@ def files() -> dict[str, str]:
         for epochs, steps, size, n, first in WALKS
     ]
     paces = [_pace(*case) for case in PACES]
+    names = ("offline", "at_once", "unit_seconds", "result_bytes", "memory_bytes")
+    buffers = [{**dict(zip(names, case, strict=True)), "slots": buffered_slots(*case)} for case in BUFFERS]
     return {
         "philox.json": json.dumps(draws, indent=1) + "\n",
         "batches.json": json.dumps(orders) + "\n",
         "walks.json": json.dumps(walks) + "\n",
         "pace.json": json.dumps(paces, indent=1) + "\n",
+        "unit_buffer.json": json.dumps(buffers, indent=1) + "\n",
     }
 
 

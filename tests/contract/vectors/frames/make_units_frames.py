@@ -43,6 +43,7 @@ TO_SERVER: dict[str, unit_messages.UnitsToServer] = {
     "ready": messages.Ready(backend="wasm", step_ms=163.25, examples=0),
     "want": unit_messages.Want(slots=2),
     "want nothing": unit_messages.Want(slots=0),
+    "want for an hour offline": unit_messages.Want(slots=31, offline=3600),
     "beat": unit_messages.Beat(lease=7, steps=12),
     "result": unit_messages.Result(
         lease=7, examples=512, steps=16, loss=0.625, sums=[(96.5, 128.25)], size=20520
@@ -158,6 +159,7 @@ BAD_TO_SERVER: dict[str, Any] = {
     "65 shards": _changed(TO_SERVER["enlist from a browser"], shards=[HASH] * 65),
     "a shard that is no hash": _changed(TO_SERVER["enlist from a browser"], shards=["digits"]),
     "65 slots": {"type": "want", "slots": 65},
+    "two days offline": {"type": "want", "slots": 1, "offline": 172_800},
     "half a slot": {"type": "want", "slots": 0.5},
     "a negative lease": {"type": "beat", "lease": -1, "steps": 0},
     "a beat without steps": {"type": "beat", "lease": 1},

@@ -53,7 +53,14 @@ const BEGINNING: readonly UnitClientEvent[] = [
   { type: "connected" },
   {
     type: "frame",
-    frame: { type: "enlisted", task: "digits", client: "c".repeat(16), bundle: HASH, chunk_bytes: 1024 },
+    frame: {
+      type: "enlisted",
+      task: "digits",
+      client: "c".repeat(16),
+      bundle: HASH,
+      chunk_bytes: 1024,
+      offline: 3600,
+    },
   },
   { type: "loaded", backend: "wasm", step_ms: 5, program: null },
 ];

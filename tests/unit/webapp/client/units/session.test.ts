@@ -1,7 +1,10 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Transport, TransportEvents } from "../../../../../webapp/static/src/client/transports/socket";
 import { UnitsSession } from "../../../../../webapp/static/src/client/units/session";
-import type { Trainer } from "../../../../../webapp/static/src/client/workers/training-worker";
+import type {
+  Trainer,
+  TrainingResult,
+} from "../../../../../webapp/static/src/client/workers/training-worker";
 import {
   decodeUnits,
   encodeUnits,
@@ -20,6 +23,7 @@ class Server implements Transport {
   readonly address = "";
   readonly buffered = 0;
   readonly givenBack: UnitsFrameOf<"release">[] = [];
+  readonly wanted: UnitsFrameOf<"want">[] = [];
   #events: TransportEvents | null = null;
 
   open(events: TransportEvents): void {
@@ -34,9 +38,11 @@ class Server implements Transport {
   send(frame: Uint8Array<ArrayBuffer>): void {
     const said = decodeUnits(frame);
     if (said.type === "release") this.givenBack.push(said);
+    if (said.type === "want") this.wanted.push(said);
     if (said.type !== "enlist") return;
     const bundle = "a".repeat(64);
-    this.say({ type: "enlisted", task: "digits", client: "c".repeat(16), bundle, chunk_bytes: 1024 });
+    const task = { task: "digits", client: "c".repeat(16), bundle };
+    this.say({ type: "enlisted", ...task, chunk_bytes: 1024, offline: 1800 });
   }
 
   say(frame: ServerToUnits): void {
@@ -54,16 +60,30 @@ class Server implements Transport {
   }
 }
 
-/** A device that takes part. Its worker gets nothing of the units of leases below `there`. */
-async function joined(server: Server, there: number): Promise<UnitsSession> {
+/** Training of a unit that takes a minute; calls `begun` first. */
+async function trainForAMinute(begun: () => void): Promise<Partial<TrainingResult>> {
+  begun();
+  await new Promise((resolve) => setTimeout(resolve, 60_000));
+  return { update: new ArrayBuffer(8), examples: 32, steps: 4, loss: 1, sums: [], checkpoints: [] };
+}
+
+/**
+ * A device that takes part. Its worker gets nothing of the units of leases below `there`, and is never done unless it
+ * trains by `train`.
+ */
+async function joined(
+  server: Server,
+  there: number,
+  train: () => Promise<unknown> = () => new Promise(() => undefined),
+): Promise<UnitsSession> {
   const nothing = () => undefined;
   const worker = {
-    load: async () => ({ backend: "wasm", stepMs: 1 }),
+    load: async () => ({ backend: "wasm", stepMs: 1, metrics: [] }),
     fetch: async (lease: number) => {
       if (lease < there) throw new Error(`Blob of lease ${lease}: not found`);
       return true;
     },
-    train: () => new Promise(nothing),
+    train,
     forget: nothing,
     stop: nothing,
     end: async () => undefined,
@@ -116,4 +136,27 @@ test("a device that cannot get units of a server that was there all the time sto
   }
   expect(session.view.machine.connection.state).toBe("closed");
   expect(session.view.problem).toBe("Blob of lease 3: not found");
+});
+
+test("a device that shall work offline takes more units once it knows how long one takes", async () => {
+  const server = new Server();
+  let begun = (): void => undefined;
+  const training = new Promise<void>((resolve) => {
+    begun = resolve;
+  });
+  const session = await joined(server, 0, () => trainForAMinute(begun));
+  // The task allows half an hour.
+  session.workOffline(3600);
+  server.give(1);
+  await training;
+  await vi.advanceTimersByTimeAsync(LONG);
+  const slots = server.wanted.map((want) => [want.slots, want.offline]);
+  expect(slots).toEqual([
+    [2, 0],
+    [2, 1800],
+    [31, 1800],
+  ]);
+  session.finish();
+  session.workOffline(900);
+  expect(server.wanted.at(-1)).toMatchObject({ slots: 0, offline: 0 });
 });

@@ -24,6 +24,7 @@ import { checkpointedLeases, keepCheckpoints, savingOf } from "./checkpoints";
 import { EpochMetrics } from "./epoch-metrics";
 import { Heartbeats } from "./heartbeats";
 import { LocalState } from "./local-state";
+import { OfflineBuffer } from "./offline-buffer";
 import { unitPlan } from "./plan";
 import { historyAfter, recentUnits } from "./unit-history";
 import { NOTHING, type ShownUnitsState, type UnitsView } from "./view";
@@ -41,6 +42,7 @@ export class UnitsSession {
   readonly #results = new Map<number, Uint8Array<ArrayBuffer>>();
   readonly #localState = new LocalState();
   readonly #epochMetrics = new EpochMetrics();
+  readonly #buffer = new OfflineBuffer();
   readonly #heartbeats = new Heartbeats((lease, steps) =>
     this.#loop.dispatch({ type: "pulse", lease, steps }),
   );
@@ -118,6 +120,19 @@ export class UnitsSession {
     this.#loop.dispatch({ type: "start", enlist, slots: SLOTS, at_once: 1 });
   }
 
+  /** Holds as many units from now on as it trains in so many seconds, to work without a connection. */
+  workOffline(seconds: number): void {
+    this.#buffer.ask(seconds);
+    this.#fill();
+  }
+
+  #fill(): void {
+    const { slots, offline } = this.#loop.machine;
+    const want = this.#buffer.want();
+    // Without slots the session finishes.
+    if (slots > 0 && (want.slots !== slots || want.offline !== offline)) this.#loop.dispatch(want);
+  }
+
   /** Stops and gives back the units without a result. */
   stop(problem: string | null = null): void {
     this.#loop.stop(problem);
@@ -186,6 +201,7 @@ export class UnitsSession {
       this.#uploader.welcomed(frame.chunk_bytes);
       this.#client = frame.client;
       this.#task = frame.task;
+      this.#buffer.allow(frame.offline);
     }
     if (frame.type === "counted") this.#localState.counted(frame.lease);
     if (frame.type === "rejected") this.#localState.refused(frame.lease);
@@ -230,6 +246,7 @@ export class UnitsSession {
     const plan = unitPlan(unit, this.#localState.newest, isCompared);
     this.#training = lease;
     const saving = await this.#saving(unit);
+    const began = performance.now();
     const trained = await this.#loop.trainer.retry(
       isNeeded,
       (trainer) =>
@@ -249,7 +266,13 @@ export class UnitsSession {
     if (this.#training === lease) this.#training = null;
     if (!trained) return;
     if (trained.steps === 0) this.#loop.dispatch({ type: "failed", lease, cause: this.#loop.machine.cause });
-    else await this.#trained(unit, trained);
+    else {
+      const unitSeconds = (performance.now() - began) / 1000;
+      this.#loop.show({ unitSeconds });
+      this.#buffer.trained(unitSeconds, trained.update.byteLength);
+      this.#fill();
+      await this.#trained(unit, trained);
+    }
   }
 
   async #trained(unit: Unit, trained: TrainingResult): Promise<void> {

@@ -11,6 +11,8 @@ export interface UnitsView extends SessionView {
   readonly units: readonly ShownUnit[];
   /** Whether it finishes the units in hand, takes no more, and then stops. */
   readonly finishing: boolean;
+  /** How long the last unit was trained; 0 before the first. */
+  readonly unitSeconds: number;
 }
 
 /** The view's data that the session itself keeps. */
@@ -20,4 +22,5 @@ export const NOTHING: ShownUnitsState = {
   ...NOTHING_SHOWN,
   units: [],
   finishing: false,
+  unitSeconds: 0,
 };

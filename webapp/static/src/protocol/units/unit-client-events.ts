@@ -11,10 +11,14 @@ export type Board = UnitsFrameOf<"board">;
 export type Standing = UnitsFrameOf<"standing">;
 export type IdleCause = UnitsFrameOf<"idle">["cause"];
 
-/** Hold up to `slots` units and train `at_once` of them. */
+/**
+ * Hold up to `slots` units and train `at_once` of them. Their leases shall last `offline` seconds longer, without a
+ * connection.
+ */
 interface UnitSlots {
   readonly slots: number;
   readonly at_once: number;
+  readonly offline?: number;
 }
 
 /** An event that the host reports to the machine. */

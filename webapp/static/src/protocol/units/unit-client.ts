@@ -62,6 +62,8 @@ export interface UnitClientState extends ConnectedMachine {
   readonly ready: Ready | null;
   readonly slots: number;
   readonly atOnce: number;
+  /** Seconds without a connection by which leases last longer. */
+  readonly offline: number;
   /** The reason that is sent for units given back while there are no slots. */
   readonly cause: Cause;
   readonly units: HeldUnits;
@@ -85,6 +87,7 @@ export const INITIAL: UnitClientState = {
   ready: null,
   slots: 0,
   atOnce: 1,
+  offline: 0,
   cause: "paused",
   units: [],
   checkpointed: [],
@@ -125,7 +128,7 @@ function apply(state: UnitClientState, event: UnitClientEvent): UnitClientStep {
   switch (event.type) {
     case "start": {
       const { enlist, slots, at_once: atOnce } = event;
-      return start(state, { enlist, slots, atOnce, board: null });
+      return start(state, { enlist, slots, atOnce, offline: 0, board: null });
     }
     case "connected":
       return greet(state, state.enlist);
@@ -136,12 +139,8 @@ function apply(state: UnitClientState, event: UnitClientEvent): UnitClientStep {
       return loaded(state, { ...ready, type: "ready", examples: 0 }, checkpointed);
     }
     case "want": {
-      const { slots, at_once: atOnce } = event;
-      return chain(
-        { ...state, slots, atOnce },
-        (current) => sendWhenReady(current, { type: "want", slots }),
-        advance,
-      );
+      const { slots, at_once: atOnce, offline = 0 } = event;
+      return chain({ ...state, slots, atOnce, offline }, sayWant, advance);
     }
     case "fetched":
       return fetched(state, event.lease);
@@ -210,7 +209,7 @@ function trained(state: UnitClientState, result: Result, salt: string | null): U
 
 function windDown(state: UnitClientState, cause: Cause): UnitClientStep {
   return chain(
-    { ...state, slots: 0, cause },
+    { ...state, slots: 0, offline: 0, cause },
     sayWant,
     ...state.units.map(({ unit: { lease }, stage }) => (current: UnitClientState) => {
       return stage === "training" ? step(current, { type: "finish", lease }) : release(current, lease, cause);
@@ -356,7 +355,7 @@ function withUnits(
 }
 
 function sayWant(state: UnitClientState): UnitClientStep {
-  return sendWhenReady(state, { type: "want", slots: state.slots });
+  return sendWhenReady(state, { type: "want", slots: state.slots, offline: state.offline });
 }
 
 /** Sends a frame if the server knows that this client is ready; otherwise the state is sent when it becomes ready. */

@@ -1,4 +1,4 @@
-import { number, percent } from "../../formatting";
+import { number, percent, seconds } from "../../formatting";
 import { figures } from "./figures";
 import { _, ngettext } from "./gettext";
 
@@ -18,6 +18,24 @@ export const units = {
       "Your device finishes %(count)s units, then it stops.",
       units,
     ),
+  /** What a device has for a time without a connection. */
+  loaded: (loaded: number, fetching: number) =>
+    fetching > 0
+      ? _("Units loaded: %(loaded)s, still to load: %(fetching)s.", {
+          loaded: number(loaded),
+          fetching: number(fetching),
+        })
+      : _("Units loaded: %(loaded)s.", { loaded: number(loaded) }),
+  enoughFor: (duration: number) =>
+    duration < 90
+      ? _("Enough for about %(seconds)s.", { seconds: seconds(duration) })
+      : _("Enough for about %(minutes)s min.", { minutes: number(Math.round(duration / 60)) }),
+  /** What a device without a connection has. */
+  inHand: (done: number, left: number) =>
+    _("Results ready to send: %(done)s, units left to train: %(left)s.", {
+      done: number(done),
+      left: number(left),
+    }),
   unit: (unit: number, epoch: number) =>
     _("Unit %(unit)s of epoch %(epoch)s", { unit: number(unit), epoch: number(epoch) }),
   stepInUnit: (step: number, steps: number, unit: number) =>

@@ -9,6 +9,7 @@ export const MOST_SLOTS = 64;
 export const MOST_HELD = 64;
 export const MOST_CHECKPOINTS = 16;
 export const slots = fields.whole(0, 64);
+export const offline = fields.whole(0, 86400);
 export const start = fields.oneOf("given", "own", "elastic");
 export const cause = fields.oneOf("stopping", "paused", "preempted", "data", "memory", "failed");
 export const unitPhase = fields.oneOf("waiting", "training", "paused", "finished");
@@ -26,8 +27,12 @@ export const enlist = {
   shards: fields.list(hash, 64),
 } as const;
 
-/** After Ready: the client takes up to `slots` units at a time from now on; 0 pauses it. */
-export const want = { slots } as const;
+/**
+ * After Ready: the client takes up to `slots` units at a time from now on; 0 pauses it.
+ *
+ * It may be without a connection for `offline` seconds: its leases last that much longer, up to what the task allows.
+ */
+export const want = { slots, offline } as const;
 
 /**
  * A heartbeat: the client still works on `lease`, and has done `steps` of it.
@@ -64,12 +69,17 @@ export const salt = { lease: count, salt: hash } as const;
 export const release = { lease: count, cause } as const;
 export const unitsToServer = { enlist, ready, want, beat, result, salt, chunk, release, leave } as const;
 
-/** Answer to Enlist. `client` is the public id (16 hex digits), `bundle` the address of bundle.json. */
+/**
+ * Answer to Enlist. `client` is the public id (16 hex digits), `bundle` the address of bundle.json.
+ *
+ * Clients may take work for `offline` seconds without a connection; 0: for none.
+ */
 export const enlisted = {
   task: fields.text(),
   client: fields.text(),
   bundle: hash,
   chunk_bytes: fields.whole(),
+  offline,
 } as const;
 
 /**

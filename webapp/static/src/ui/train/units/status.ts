@@ -16,6 +16,7 @@ import {
   statusIn,
   stoppedWords,
 } from "../texts";
+import { loadedUnits } from "./view";
 
 const card = say.card;
 const round = say.round;
@@ -68,6 +69,8 @@ function offline(view: UnitsView, now: number): StatusWords {
   let hint = machine.connection.dismissal ?? round.unreachable;
   if (at(view, "training") && progress) hint = round.trainsOn(progress.step, progress.steps);
   else if (at(view, "sending")) hint = units.ready;
+  const { done, loaded } = loadedUnits(machine);
+  if (done + loaded > 1) hint = `${hint} ${units.inHand(done, loaded)}`;
   return [line, hint, round.offline];
 }
 

@@ -3,13 +3,14 @@
 import type { UnitsView } from "../../../client/units/view";
 import type { Board, Standing } from "../../../protocol/units/unit-client-events";
 import { requireElement, setText } from "../../lib/dom";
-import { epochOf, rowsOf, type TrustComparison, trustOf, type UnitRow } from "./view";
+import { bufferOf, epochOf, rowsOf, type TrustComparison, trustOf, type UnitRow } from "./view";
 
 /** Shows this device's latest units. */
 export function showUnits(root: HTMLElement, view: UnitsView): void {
   const rows = rowsOf(view);
   requireElement(root, "pieces-none").hidden = rows.length > 0;
   requireElement(root, "pieces").replaceChildren(...rows.map(itemOf));
+  showNote(root, "buffer", bufferOf(view));
 }
 
 function itemOf({ lease, doing, name, text, reason }: UnitRow): HTMLLIElement {

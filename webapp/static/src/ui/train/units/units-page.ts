@@ -6,6 +6,7 @@ import { UNITS_PROTOCOL } from "../../../protocol/wire/units";
 import { requireElement, setText } from "../../lib/dom";
 import { bindPlayground } from "../../playground/playground";
 import { bindTraining } from "../training-page";
+import { offlineChoice } from "./offline-choice";
 import { unitsStatus } from "./status";
 import { showEpoch, showTrust, showUnits } from "./unit-list";
 
@@ -26,6 +27,7 @@ export function bindUnitsPage(): void {
     },
   });
 
+  session.workOffline(offlineChoice(root, (seconds) => session.workOffline(seconds)));
   finish.addEventListener("click", () => session.finish());
   control.bind({
     look: () => {

@@ -17,9 +17,33 @@ export interface UnitRow {
   readonly reason: string;
 }
 
+/** Units that wait to be trained are listed up to this number: a device that works offline has many. */
+const LISTED = 4;
+
 /** Returns rows of units, the newest first. */
 export function rowsOf(view: UnitsView): readonly UnitRow[] {
-  return view.units.map((piece) => rowOf(piece, view)).reverse();
+  const rows = view.units.map((piece) => rowOf(piece, view));
+  const far = new Set(rows.filter(({ doing }) => doing === "waiting").slice(LISTED));
+  return rows.filter((row) => !far.has(row)).reverse();
+}
+
+/** Returns what this device has in hand for a time without a connection; empty while it asks for none. */
+export function bufferOf({ machine, unitSeconds }: UnitsView): string {
+  if (machine.offline === 0 || machine.units.length === 0) return "";
+  const { loaded } = loadedUnits(machine);
+  const fetching = machine.units.filter(({ stage }) => stage === "fetching").length;
+  const enough = loaded > 0 && unitSeconds > 0 ? units.enoughFor(loaded * unitSeconds) : "";
+  return [units.loaded(loaded, fetching), enough].filter(Boolean).join(" ");
+}
+
+/** Returns how many results are ready, and how many units are left that can be trained without the server. */
+export function loadedUnits({ units }: UnitsView["machine"]): {
+  readonly done: number;
+  readonly loaded: number;
+} {
+  const done = units.filter(({ stage }) => stage === "sending").length;
+  const loaded = units.filter(({ stage }) => stage === "queued" || stage === "training").length;
+  return { done, loaded };
 }
 
 function rowOf(piece: ShownUnit, { machine, progress }: UnitsView): UnitRow {

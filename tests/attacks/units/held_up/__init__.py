@@ -1,0 +1,1 @@
+"""Clients that hold an epoch up without doing its work."""

@@ -1,0 +1,128 @@
+"""Leases of clients that work for a time without a connection."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from backend.protocols.units.rules import Rules
+from backend.protocols.units.scheduler import Scheduler
+from backend.protocols.units.scheduler_effects import Judge, LeaseRenewed, Wait
+from tests.support.protocols.unit_conversations import PACE, VALID, lease, works
+
+HOUR = 3600.0
+
+
+def begun(units: int, *clients: str, offline: float = HOUR) -> Scheduler:
+    """An epoch of a task that allows `offline` seconds."""
+    one = Scheduler(Rules(replicas=1, pace=replace(PACE, offline=offline)))
+    one.begin_epoch(works(units))
+    for client in clients:
+        one.client_connected(client, slots=2)
+    return one
+
+
+def test_a_lease_lasts_longer_by_the_time_without_a_connection() -> None:
+    one = begun(3, "ann")
+    assert lease(one, "ann").deadline == 100.0
+    one.set_slots("ann", 2, offline=1800.0)
+    grant = lease(one, "ann", now=10.0)
+    assert grant.deadline == 1910.0
+    # So often as without: a client that is there is known to be.
+    assert grant.heartbeat == 100.0 / 3
+    one.client_disconnected("ann")
+    assert one.time_passed(1909.0) == []
+    assert one.pending == 2
+    one.time_passed(1910.0)
+    assert one.pending == 3
+
+
+def test_a_task_bounds_the_time_and_none_is_given_without_one() -> None:
+    for offline, deadline in ((600.0, 700.0), (0.0, 100.0)):
+        one = begun(1, "ann", offline=offline)
+        one.set_slots("ann", 2, offline=HOUR)
+        assert lease(one, "ann").deadline == deadline
+
+
+def test_each_heartbeat_begins_the_time_again_but_not_for_ever() -> None:
+    one = begun(1, "ann")
+    one.set_slots("ann", 2, offline=HOUR)
+    grant = lease(one, "ann")
+    assert one.heartbeat("ann", grant.lease, 50.0, steps=1) == [LeaseRenewed("ann", grant.lease, 3750.0)]
+    # The longest lease is 1000 s, and the time without a connection.
+    assert one.heartbeat("ann", grant.lease, 2000.0, steps=2) == [LeaseRenewed("ann", grant.lease, 4600.0)]
+
+
+def test_a_client_that_says_no_more_that_it_goes_offline_gets_usual_leases() -> None:
+    one = begun(2, "ann")
+    one.set_slots("ann", 2, offline=HOUR)
+    one.set_slots("ann", 2)
+    assert lease(one, "ann").deadline == 100.0
+    one.set_slots("ann", 2, offline=HOUR)
+    one.client_disconnected("ann")
+    one.client_connected("ann", slots=2)
+    assert lease(one, "ann").deadline == 100.0
+
+
+def test_the_time_in_the_buffer_does_not_make_a_client_slow() -> None:
+    one = begun(8, "ann")
+    one.set_slots("ann", 8, offline=HOUR)
+    grants = [lease(one, "ann") for _ in range(8)]
+    for grant in grants:
+        (judge,) = one.returned("ann", grant.lease, 3000.0)
+        assert isinstance(judge, Judge)
+        one.judged(grant.unit, {grant.lease: VALID})
+    assert not one.client("ann").paces
+    assert not one.client("ann").was_late
+
+
+def test_a_client_buffers_no_more_than_its_share_of_the_epoch() -> None:
+    one = begun(12, "ann", "bob", "cat")
+    one.set_slots("ann", 64, offline=HOUR)
+    for _ in range(4):
+        lease(one, "ann")
+    assert one.ask("ann", 5, 0.5, 0.0) == [Wait("ann", "slots")]
+    # Alone it gets all.
+    for name in ("bob", "cat"):
+        one.client_disconnected(name)
+    for _ in range(8):
+        lease(one, "ann")
+    assert one.ask("ann", 5, 0.5, 0.0)[0] == Wait("ann", "slots")
+
+
+def test_a_repetition_lasts_as_long_as_ever_since_others_wait_for_it() -> None:
+    one = Scheduler(Rules(replicas=2, pace=replace(PACE, offline=HOUR)))
+    one.begin_epoch(works(1))
+    for client in ("ann", "bob"):
+        one.client_connected(client, slots=2)
+        one.set_slots(client, 2, offline=HOUR)
+    first = lease(one, "ann")
+    assert first.deadline == 3700.0
+    one.returned("ann", first.lease, 10.0)
+    second = lease(one, "bob", now=10.0)
+    assert (second.unit, second.deadline) == (0, 110.0)
+    assert one.heartbeat("bob", second.lease, 20.0, steps=1) == [LeaseRenewed("bob", second.lease, 120.0)]
+
+
+def test_a_client_that_works_offline_gets_no_copies_of_last_units() -> None:
+    one = begun(5, "ann", "bob")
+    for name in ("ann", "ann", "bob", "bob", "bob"):
+        grant = lease(one, name)
+        if name == "bob":
+            one.returned(name, grant.lease, 10.0)
+            one.judged(grant.unit, {grant.lease: VALID})
+    one.set_slots("bob", 2, offline=HOUR)
+    assert isinstance(one.ask("bob", 5, 0.5, 99.0)[0], Wait)
+    one.set_slots("bob", 2)
+    assert lease(one, "bob", now=99.0).unit == 0
+
+
+def test_leases_that_a_client_has_last_longer_too_once_it_says_that_it_goes_offline() -> None:
+    one = begun(1, "ann")
+    lease(one, "ann")
+    for _ in range(2):
+        one.set_slots("ann", 2, offline=HOUR)
+    one.client_disconnected("ann")
+    one.time_passed(3699.0)
+    assert one.pending == 0
+    one.time_passed(3700.0)
+    assert one.pending == 1
