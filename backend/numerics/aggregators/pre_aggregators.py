@@ -1,0 +1,91 @@
+"""Pre-aggregators: they make updates that are nearer to each other, or bounded, for the rule that follows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from backend.numerics.aggregators.composition import PreAggregator, checked_f, minority
+from backend.numerics.aggregators.update_set import UpdateSet
+from backend.numerics.vectors import Vector64
+
+
+def nnm(f: int) -> PreAggregator:
+    """Nearest-neighbour mixing: each update becomes the mean of its n - f nearest, itself among them.
+
+    Allouah et al. 2023, algorithm 2. Tolerance f < n / 2. Sees single updates. Raises ValueError for an f
+    that is no count.
+    """
+    checked_f(f)
+
+    def transform(updates: UpdateSet) -> UpdateSet:
+        count = len(updates)
+        nearest = np.argsort(updates.distances.squared, axis=1, kind="stable")[:, : count - f]
+        mixing = np.zeros((count, count))
+        np.put_along_axis(mixing, nearest, 1.0 / (count - f), axis=1)
+        return updates.mixed(mixing, updates.weights)
+
+    return PreAggregator("nnm", transform, minority, f)
+
+
+def bucketing(size: int, seed: int) -> PreAggregator:
+    """Weighted means of `size` updates each, in random order (Karimireddy et al. 2022, algorithm 1).
+
+    `seed` draws the order: take a new one each round, which nobody knows before the updates are in. f false
+    updates reach at most f buckets, of which the rule that follows must bear them. Raises ValueError for a
+    size below 1.
+    """
+    if size < 1:
+        raise ValueError(f"A bucket holds at least one update, not {size}.")
+
+    def transform(updates: UpdateSet) -> UpdateSet:
+        count = len(updates)
+        order = np.random.default_rng(seed).permutation(count)
+        mixing = np.zeros((buckets(count), count))
+        mixing[np.arange(count) // size, order] = updates.weights[order]
+        weights = mixing.sum(axis=1)
+        return updates.mixed(mixing / weights[:, None], weights)
+
+    def buckets(count: int) -> int:
+        return -(-count // size)
+
+    return PreAggregator("bucketing", transform, lambda count: count, 0, buckets)
+
+
+def arc(f: int) -> PreAggregator:
+    """Adaptive robust clipping: the floor(2f (n - f) / n) longest updates are cut to the next shorter norm.
+
+    Allouah et al. 2025, algorithm 2. Tolerance f < n / 2. Sees single updates. Raises ValueError for an f
+    that is no count.
+    """
+    checked_f(f)
+
+    def transform(updates: UpdateSet) -> UpdateSet:
+        count, norms = len(updates), updates.norms
+        cut = 2 * f * (count - f) // count
+        return clipped(updates, norms, float(np.sort(norms)[count - cut - 1]))
+
+    return PreAggregator("arc", transform, minority, f)
+
+
+def static_clip(limit: float) -> PreAggregator:
+    """Cuts each update to the L2 norm `limit` (Sun et al. 2019, section 4).
+
+    Bears what the rule that follows bears. Sees single updates. Raises ValueError for a limit that is not
+    positive.
+    """
+    if not limit > 0.0:
+        raise ValueError(f"Updates are clipped to a positive norm, not {limit}.")
+    return PreAggregator(
+        "static-clip", lambda updates: clipped(updates, updates.norms, limit), lambda count: count
+    )
+
+
+def clipped(updates: UpdateSet, norms: Vector64, limit: float) -> UpdateSet:
+    """Returns the updates, those longer than `limit` cut to it."""
+    return updates.mixed(np.diag(clip_factors(norms, limit)), updates.weights)
+
+
+def clip_factors(norms: Vector64, limit: float) -> Vector64:
+    """Returns what each update is multiplied by so that its norm [n] is at most `limit`."""
+    factors = np.ones_like(norms)
+    return np.divide(limit, norms, out=factors, where=norms > limit)
