@@ -9,9 +9,11 @@ from typing import Literal
 from backend.numerics.aggregators.centre_rules import centered_clip, geometric_median
 from backend.numerics.aggregators.composition import Aggregator, PreAggregator, minority
 from backend.numerics.aggregators.coordinate_rules import meamed, median, trimmed_mean
+from backend.numerics.aggregators.least_diameter import MOST_F, mda, mda_tolerance
 from backend.numerics.aggregators.mean_rules import mean, norm_clip
 from backend.numerics.aggregators.pre_aggregators import arc, bucketing, nnm, static_clip
 from backend.numerics.aggregators.selection_rules import bulyan, krum, krum_tolerance, multi_krum
+from backend.numerics.aggregators.similarity_rules import flame, fools_gold
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,7 @@ class AggregatorSpec:
     `tolerance(n)` is the largest f that it bears of n updates, `bound` says so in a formula. `cost` is in
     terms of n updates of m values; a pass reads all n x m. `sees` is "sums" if groups of updates may be added
     up before, else "updates". `weights` says whether it respects them, `moves_with` whether adding a vector
-    to all updates adds it to the result. `takes_f`: its factory's first argument is f.
+    to all updates adds it to the result. `takes` names the arguments that its factory needs.
     """
 
     definition: str
@@ -32,7 +34,12 @@ class AggregatorSpec:
     sees: Literal["updates", "sums"] = "updates"
     weights: bool = False
     moves_with: bool = True
-    takes_f: bool = False
+    takes: tuple[Literal["f", "seed", "size", "limit"], ...] = ()
+
+    @property
+    def takes_f(self) -> bool:
+        """Whether its factory needs the number of false updates to bear."""
+        return "f" in self.takes
 
     def least(self, f: int) -> int | None:
         """Returns the least number of updates of which the rule bears f false ones; None if there is none."""
@@ -47,9 +54,12 @@ AGGREGATORS: dict[str, Callable[..., Aggregator]] = {
     "krum": krum,
     "multi-krum": multi_krum,
     "bulyan": bulyan,
+    "mda": mda,
     "geometric-median": geometric_median,
     "centered-clip": centered_clip,
     "norm-clip": norm_clip,
+    "flame": flame,
+    "fools-gold": fools_gold,
 }
 
 PRE_AGGREGATORS: dict[str, Callable[..., PreAggregator]] = {
@@ -85,7 +95,7 @@ SPECS: dict[str, AggregatorSpec] = {
         "2f < n",
         minority,
         "one pass, O(log² n) minima and maxima a value",
-        takes_f=True,
+        takes=("f",),
     ),
     "meamed": AggregatorSpec(
         "mean of the n - f values of each coordinate nearest its median",
@@ -93,7 +103,7 @@ SPECS: dict[str, AggregatorSpec] = {
         "2f < n",
         minority,
         "one pass, a sort and O(f) steps a value",
-        takes_f=True,
+        takes=("f",),
     ),
     "krum": AggregatorSpec(
         "the update with the least sum of squared distances to its n - f - 2 nearest",
@@ -101,7 +111,7 @@ SPECS: dict[str, AggregatorSpec] = {
         "2f + 2 < n",
         krum_tolerance,
         "one pass, n² m products",
-        takes_f=True,
+        takes=("f",),
     ),
     "multi-krum": AggregatorSpec(
         "weighted mean of the n - f updates that Krum scores best",
@@ -110,7 +120,7 @@ SPECS: dict[str, AggregatorSpec] = {
         krum_tolerance,
         "two passes, n² m products",
         weights=True,
-        takes_f=True,
+        takes=("f",),
     ),
     "bulyan": AggregatorSpec(
         "n - 2f updates chosen by Krum one after another, then the mean of the n - 4f values of each "
@@ -119,7 +129,16 @@ SPECS: dict[str, AggregatorSpec] = {
         "4f + 3 <= n",
         lambda count: max(0, (count - 3) // 4),
         "two passes, n² m products, a sort and O(f) steps a value",
-        takes_f=True,
+        takes=("f",),
+    ),
+    "mda": AggregatorSpec(
+        "weighted mean of the n - f updates of least diameter",
+        "El Mhamdi et al. 2021, section 3.1",
+        f"2f < n and f <= {MOST_F}",
+        mda_tolerance,
+        "two passes, n² m products, up to 1.5^f steps",
+        weights=True,
+        takes=("f",),
     ),
     "geometric-median": AggregatorSpec(
         "the point with the least sum of weighted distances to all updates",
@@ -146,13 +165,33 @@ SPECS: dict[str, AggregatorSpec] = {
         weights=True,
         moves_with=False,
     ),
+    "flame": AggregatorSpec(
+        "weighted mean of the updates in the majority's direction (HDBSCAN on cosines), each clipped to the "
+        "median norm, plus Gaussian noise of a thousandth of it",
+        "Nguyen et al. 2022, algorithm 1",
+        "2f < n",
+        minority,
+        "two passes, n² m products, n² steps and m draws",
+        weights=True,
+        moves_with=False,
+        takes=("seed",),
+    ),
+    "fools-gold": AggregatorSpec(
+        "mean weighted by how unlike the most similar other client's history each one's is",
+        "Fung et al. 2020, algorithm 1",
+        "f = 0; any number of clients that act alike, if honest ones do not",
+        lambda _count: 0,
+        "two passes, n² m products",
+        weights=True,
+        moves_with=False,
+    ),
     "nnm": AggregatorSpec(
         "each update becomes the mean of its n - f nearest, itself among them",
         "Allouah et al. 2023, algorithm 2",
         "2f < n, and " + _NEXT_RULE,
         minority,
         "one pass, n² m products; as much again before a rule on coordinates",
-        takes_f=True,
+        takes=("f",),
     ),
     "bucketing": AggregatorSpec(
         "weighted means of s updates each, in random order",
@@ -161,6 +200,7 @@ SPECS: dict[str, AggregatorSpec] = {
         lambda count: count,
         "none before a rule on distances, n² m / s products before one on coordinates",
         weights=True,
+        takes=("size", "seed"),
     ),
     "arc": AggregatorSpec(
         "the floor(2f (n - f) / n) longest updates are cut to the next shorter norm",
@@ -169,7 +209,7 @@ SPECS: dict[str, AggregatorSpec] = {
         minority,
         "one pass",
         moves_with=False,
-        takes_f=True,
+        takes=("f",),
     ),
     "static-clip": AggregatorSpec(
         "each update is cut to a given norm",
@@ -178,5 +218,6 @@ SPECS: dict[str, AggregatorSpec] = {
         lambda count: count,
         "one pass",
         moves_with=False,
+        takes=("limit",),
     ),
 }

@@ -13,7 +13,7 @@ from backend.numerics.aggregators.composition import Aggregator, chain
 from backend.numerics.aggregators.table import AGGREGATORS, PRE_AGGREGATORS, SPECS, AggregatorSpec
 from backend.numerics.vectors import Vector64
 
-PRE_ARGUMENTS: dict[str, tuple[float, ...]] = {"bucketing": (2, 7), "static-clip": (2.0,)}
+ARGUMENTS: dict[str, float] = {"size": 2, "seed": 7, "limit": 2.0}
 # Rules that depend on the order of updates: lots are drawn for places; equal diameters go to earlier updates.
 ORDERED = ("bucketing", "mda")
 
@@ -33,11 +33,16 @@ class Case:
         return [SPECS[name] for name in (self.before, self.rule) if name]
 
     def made(self, f: int) -> Aggregator:
-        rule = AGGREGATORS[self.rule](*((f,) if SPECS[self.rule].takes_f else ()))
+        rule = AGGREGATORS[self.rule](*arguments(self.rule, f))
         if self.before is None:
             return rule
-        arguments = (f,) if SPECS[self.before].takes_f else PRE_ARGUMENTS[self.before]
-        return chain(PRE_AGGREGATORS[self.before](*arguments), rule)
+        return chain(PRE_AGGREGATORS[self.before](*arguments(self.before, f)), rule)
+
+
+def arguments(name: str, f: int) -> list[float]:
+    """What a factory needs."""
+    needed = [f if taken == "f" else ARGUMENTS[taken] for taken in SPECS[name].takes]
+    return [*needed, 0.0] if name == "flame" else needed  # Without noise.
 
 
 CASES = [Case(rule) for rule in AGGREGATORS] + [
