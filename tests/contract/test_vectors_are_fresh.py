@@ -17,8 +17,8 @@ from tests.contract.vectors import HERE
 SCRIPTS = sorted(
     ".".join(script.relative_to(HERE).with_suffix("").parts) for script in HERE.rglob("make_*.py")
 )
-# Made by no script: answers of a search, and draws of another implementation, written down.
-WRITTEN = {"gaussian.json", "search.json"}
+# Made by no script that runs here: answers of a search, and results of other implementations, written down.
+WRITTEN = {"gaussian.json", "robust/byzfl.json", "search.json"}
 ARCHIVES = "preprocess/npz.json"
 
 

@@ -13,7 +13,7 @@ from backend.numerics.aggregators.update_set import Block, UpdateSet
 from backend.numerics.vectors import Vector64
 
 # So many values are added up in float32, their sums in float64.
-_SUMMED = 8
+_SUMMED = 16
 
 
 def median() -> Aggregator:

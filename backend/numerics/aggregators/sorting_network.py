@@ -63,7 +63,7 @@ def _network(rows: int, first: int, last: int, ordered: bool) -> tuple[_Comparis
     for rank in range(first, last):
         purpose[rank] = rank if ordered else "kept"
     needed: list[_Comparison] = []
-    for number, (low, high) in reversed(list(enumerate(_merge_exchange(rows)))):
+    for number, (low, high) in reversed(list(enumerate(_pairwise(rows)))):
         if purpose[low] == purpose[high]:
             continue
         needed.append(_Comparison(low, high, purpose[low] != "dropped", purpose[high] != "dropped"))
@@ -71,19 +71,23 @@ def _network(rows: int, first: int, last: int, ordered: bool) -> tuple[_Comparis
     return tuple(reversed(needed))
 
 
-def _merge_exchange(rows: int) -> list[tuple[int, int]]:
-    """Returns the pairs that algorithm 5.2.2M compares, in order."""
+def _pairwise(rows: int) -> list[tuple[int, int]]:
+    """Returns the pairs that the network compares, in order: that of the next power of two, without rows above.
+
+    First it sorts pairs, and the pairs by their larger rows, in halves of halves; then it merges neighbouring pairs.
+    """
+    width = 1 << (rows - 1).bit_length()
     pairs: list[tuple[int, int]] = []
-    if rows < 2:
-        return pairs
-    widest = 1 << ((rows - 1).bit_length() - 1)
-    bit = widest
-    while bit:
-        step, remainder, distance = widest, 0, bit
-        while True:
-            pairs += [(row, row + distance) for row in range(rows - distance) if row & bit == remainder]
-            if step == bit:
-                break
-            distance, step, remainder = step - bit, step >> 1, bit
-        bit >>= 1
-    return pairs
+    distance = 1
+    while distance < width:
+        pairs += [(row, row + distance) for row in range(width) if not row // distance % 2]
+        distance *= 2
+    step, reach = width // 4, 1
+    while step:
+        ahead = reach
+        while ahead:
+            upper = range((ahead + 1) * step, width)
+            pairs += [(row - ahead * step, row) for row in upper if not (row // step - ahead - 1) % 2]
+            ahead //= 2
+        step, reach = step // 2, 2 * reach + 1
+    return [(low, high) for low, high in pairs if high < rows]
