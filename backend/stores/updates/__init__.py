@@ -1,0 +1,1 @@
+"""Keeps the updates of a round until they are aggregated."""
