@@ -72,9 +72,10 @@ def _network(rows: int, first: int, last: int, ordered: bool) -> tuple[_Comparis
 
 
 def _pairwise(rows: int) -> list[tuple[int, int]]:
-    """Returns the pairs that the network compares, in order: that of the next power of two, without rows above.
+    """Returns the pairs that the network compares, in order.
 
-    First it sorts pairs, and the pairs by their larger rows, in halves of halves; then it merges neighbouring pairs.
+    It is the network of the next power of two, without rows above: first it sorts pairs, and the pairs by
+    their larger rows, in halves of halves; then it merges neighbouring pairs.
     """
     width = 1 << (rows - 1).bit_length()
     pairs: list[tuple[int, int]] = []

@@ -20,6 +20,10 @@ from backend.numerics.vectors import Vector64
 Block: TypeAlias = NDArray[Any]
 # So many float32 products are added up in float32; their sums are added up in float64.
 _SUMMED_ROWS = 64
+# OpenBLAS multiplies matrices in one thread up to so many products; its waiting threads would cost more than
+# they save, as blocks are worked on in threads already.
+_ONE_THREAD = 1 << 18
+_LEAST_STEP = 32
 
 
 class UpdateRow(Protocol):
@@ -129,7 +133,8 @@ class UpdateSet:
             reader = BlockReader(self._rows, self._matrix, None, self.dtype)
             scaled, finite = factors.astype(self.dtype), True
             with np.errstate(all="ignore"):
-                for part in blocks_within(columns, block_columns(len(scaled))):
+                width = min(block_columns(len(scaled)), _ONE_THREAD // min(len(scaled), _SUMMED_ROWS))
+                for part in blocks_within(columns, width):
                     block, target = reader.view(part), total[part]
                     for start in range(0, len(scaled), _SUMMED_ROWS):
                         group = slice(start, start + _SUMMED_ROWS)
@@ -176,12 +181,13 @@ class BlockReader:
         if self._mixing is None:
             return self._unmixed(part)
         self._mixed, out = _scratch(self._mixed, len(self._mixing), part)
-        return np.matmul(self._mixing, self._unmixed(part), out=out)
+        _mix(self._mixing, self._unmixed(part), out)
+        return out
 
     def read(self, part: slice, out: Block) -> None:
         """Copies the rows' values in `part` to `out`."""
         if self._mixing is not None:
-            np.matmul(self._mixing, self._unmixed(part), out=out)
+            _mix(self._mixing, self._unmixed(part), out)
         elif self._matrix is not None:
             out[...] = self._matrix[:, part]
         else:
@@ -195,6 +201,16 @@ class BlockReader:
         for row, target in zip(self._rows, out, strict=True):
             target[...] = row[part]
         return out
+
+
+def _mix(mixing: Block, rows: Block, out: Block) -> None:
+    """Writes mixing @ rows to `out`, in products that are too small for BLAS to wake threads of its own."""
+    step = _ONE_THREAD // mixing.size
+    if step < _LEAST_STEP:
+        step = rows.shape[1]
+    for start in range(0, rows.shape[1], step):
+        part = slice(start, start + step)
+        np.matmul(mixing, rows[:, part], out=out[:, part])
 
 
 def _scratch(old: Block, rows: int, part: slice) -> tuple[Block, Block]:
