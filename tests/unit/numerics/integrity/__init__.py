@@ -1,0 +1,1 @@
+"""Tests of scores of a version's integrity."""
