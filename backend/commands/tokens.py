@@ -7,8 +7,10 @@ import stat
 import sys
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
+from backend.commands.server_client import ServerClient, keeps_secrets, server_at
 from backend.errors import SettingsError
 
 VARIABLE = "MINGA_TOKEN"
@@ -53,3 +55,10 @@ def needed(url: str, environment: Mapping[str, str] = os.environ) -> str:
     if token is None:
         raise SettingsError(f"This needs an API token: {REMEDY} {tokens_file(environment)}.")
     return token
+
+
+def reading_server(address: str) -> ServerClient:
+    """Returns a client with the user's token if there is one, so that private tasks are read, too."""
+    server = server_at(address)
+    # Without encryption the token is not sent, and only open tasks are read.
+    return replace(server, token=token_for(server.url)) if keeps_secrets(server.url) else server

@@ -20,6 +20,7 @@ from backend.server.continuation.continuations import Continuations
 from backend.server.continuation.descriptions import Descriptions
 from backend.server.drafts.draft_service import TASKS, DraftService
 from backend.server.exports.exporter import Exporter
+from backend.server.exports.integrity_checks import IntegrityChecks
 from backend.server.exports.task_exports import TaskExports
 from backend.server.hosting.task_deletion import Deletions
 from backend.server.hosting.task_registry import TaskRegistry
@@ -76,7 +77,9 @@ def build_app(settings: Settings) -> Starlette:
         linked = app.state.devices = LinkedDevices(stores.devices, time.time, time.monotonic)
         per_minute = settings.limits.sign_ins_per_minute
         app.state.attempts = Attempts(Rate(per_minute / 60, per_minute), time.monotonic)
-        app.state.results = TaskExports(registry, stores.blobs, exporter)
+        results = app.state.results = TaskExports(registry, stores.blobs, exporter)
+        checks = IntegrityChecks(registry, stores.blobs, results, settings.data_dir / "integrity")
+        app.state.integrity = checks
         deletions = app.state.deletions = Deletions(
             settings.data_dir / TASKS, settings.data_dir / "deleted", stores, access.roles
         )
@@ -97,6 +100,7 @@ def build_app(settings: Settings) -> Starlette:
         recheck = asyncio.create_task(app.state.connections.run())
         try:
             await exporter.start()
+            await checks.start()
             await stores.access.clear(time.time())
             app.state.first_link = await access.links.first()
             await linked.start()
@@ -108,6 +112,7 @@ def build_app(settings: Settings) -> Starlette:
         finally:
             recheck.cancel()
             await exporter.stop()
+            await checks.stop()
             await drafts.stop()
             await continuations.stop()
             await registry.stop()

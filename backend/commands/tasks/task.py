@@ -7,21 +7,21 @@ import json
 import os
 import sys
 import time
-from dataclasses import replace
 from typing import Any
 
 from rich.console import Console
 
-from backend.commands.server_client import ServerClient, add_server_option, keeps_secrets, server_at
+from backend.commands.server_client import ServerClient, add_server_option
 from backend.commands.tasks import check as task_check
 from backend.commands.tasks import download as task_download
 from backend.commands.tasks import extend, lead
+from backend.commands.tasks import integrity as task_integrity
 from backend.commands.tasks import new as task_new
 from backend.commands.tasks import pin as task_pin
 from backend.commands.tasks import push as task_push
 from backend.commands.tasks.event_text import RoundEvents
 from backend.commands.tasks.task_report import print_task, print_tasks, round_line
-from backend.commands.tokens import token_for
+from backend.commands.tokens import reading_server
 from backend.errors import UnreachableError
 
 # `SHOWN` rounds are printed with a task; a log has at most `MOST`, the server's maximum per request.
@@ -95,6 +95,17 @@ def register(subparsers: Any) -> None:
     )
     task_download.add_flags(download)
     download.set_defaults(run=run, act=task_download.act)
+    integrity = actions.add_parser(
+        "integrity",
+        parents=[common],
+        help="look for signs of a backdoor in a version or a model file",
+        examples=(
+            "minga task integrity digits --version 12 --against 8",
+            "minga task integrity model.keras --data examples.npz",
+        ),
+    )
+    task_integrity.add_flags(integrity)
+    integrity.set_defaults(run=task_integrity.run)
     lead.add_actions(actions, common)
     extend.add_actions(actions, common)
     pin = actions.add_parser(
@@ -109,19 +120,12 @@ def register(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Runs the action. Raises NotFoundError, UnreachableError or SettingsError."""
     try:
-        args.act(_server(args.server), args)
+        args.act(reading_server(args.server), args)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader closed the pipe, as in `minga task log digits | head`; flushing at exit would fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
-
-
-def _server(address: str) -> ServerClient:
-    """Returns a client with the user's token if there is one, so that private tasks are listed too."""
-    server = server_at(address)
-    # Without encryption the token is not sent, and only open tasks are listed.
-    return replace(server, token=token_for(server.url)) if keeps_secrets(server.url) else server
 
 
 def _list(server: ServerClient, args: argparse.Namespace) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +12,16 @@ from numpy.typing import NDArray
 
 from backend.errors import BundleError
 from backend.formats.manifest import Manifest, parse_manifest
-from backend.formats.shard_file import decode_shard
 from backend.formats.shard_index import INDEX, ShardIndex
 from backend.server.estimates.guessing import chance
 from backend.server.sandbox.converter_process import converter_process, read_report
-from backend.server.sandbox.graph_arrays import graph_arrays
+from backend.server.sandbox.graph_arrays import read_examples
 from backend.server.sandbox.limited_process import UNSUPERVISED, ProcessLimits, Supervision
 from backend.server.sandbox.work_folder import work_folder
 
 LIMITS = ProcessLimits(wall_seconds=300.0, cpu_seconds=600)
-# Examples to train and to measure on, and bytes of all, at most.
-_TRAIN, _HELD, _BYTES = 20_000, 1000, 256 << 20
+# Examples to train and to measure on, at most.
+_TRAIN, _HELD = 20_000, 1000
 # Without held-out shards this share of the examples is measured on.
 _SHARE = 0.125
 
@@ -89,8 +87,8 @@ def _examples(shards: Path, manifest: Manifest) -> tuple[dict[str, Array], dict[
     """Returns examples to train and to measure on, as the graphs take them. Raises BundleError."""
     try:
         index = msgspec.json.decode((shards / INDEX).read_bytes(), type=ShardIndex)
-        train = _read(manifest, (shards / shard.file for shard in index.train), _TRAIN)
-        held = _read(manifest, (shards / shard.file for shard in index.holdout), _HELD)
+        train = read_examples(manifest, (shards / shard.file for shard in index.train), _TRAIN)
+        held = read_examples(manifest, (shards / shard.file for shard in index.holdout), _HELD)
     except (OSError, msgspec.DecodeError) as error:
         raise BundleError(f"The shards cannot be read ({error}); cut the data again.") from error
     if not train:
@@ -100,18 +98,3 @@ def _examples(shards: Path, manifest: Manifest) -> tuple[dict[str, Array], dict[
         held = {name: array[:count] for name, array in train.items()}
         train = {name: array[count:] if len(array) > count else array for name, array in train.items()}
     return train, held
-
-
-def _read(manifest: Manifest, files: Iterable[Path], most: int) -> dict[str, Array]:
-    """Returns at most so many examples of the files, within the limit of bytes."""
-    parts: dict[str, list[Array]] = {}
-    count = size = 0
-    for file in files:
-        if count >= most or size >= _BYTES:
-            break
-        arrays = graph_arrays(decode_shard(file.read_bytes(), manifest), manifest)
-        for name, array in arrays.items():
-            parts.setdefault(name, []).append(array)
-        count += len(arrays["x_0"])
-        size += sum(array.nbytes for array in arrays.values())
-    return {name: np.concatenate(some)[:most] for name, some in parts.items()}

@@ -1,4 +1,4 @@
-"""Serves a task's downloads: figures, versions in other formats, and model cards."""
+"""Serves a task's downloads, figures, versions in other formats, model cards, and integrity scores."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from starlette.routing import BaseRoute, Route
 from backend.errors import BadRequestError
 from backend.server.accounts.permissions import may
 from backend.server.drafts.transfer.export_zip import zip_pieces
+from backend.server.exports.integrity_checks import IntegrityChecks
 from backend.server.exports.task_exports import TaskExports, VersionFile
 from backend.web.api.blobs import FilePart, has_already
 from backend.web.auth.identity import identify, require
@@ -44,6 +45,7 @@ def routes() -> list[BaseRoute]:
         Route("/api/tasks/{name}/restore", restore, methods=["POST"]),
         Route("/api/tasks/{name}/versions/{version:int}", version),
         Route("/api/tasks/{name}/versions/{version:int}/card", card),
+        Route("/api/tasks/{name}/versions/{version:int}/integrity", integrity),
         Route("/api/tasks/{name}/versions/{version:int}/{format}", version_file),
         Route("/tasks/{name}/versions/{version:int}", version_page, middleware=shrunk),
         Route("/tasks/{name}/versions/{version:int}/{format}", version_file_for_people),
@@ -100,6 +102,18 @@ async def card(request: Request) -> Response:
     text = await results.card(path["name"], path["version"])
     headers = {**_NO_STORE, **_attachment(f"{path['name']}-{path['version']}.md")}
     return PlainTextResponse(text, media_type="text/markdown", headers=headers)
+
+
+async def integrity(request: Request) -> Response:
+    """The integrity score of a version, or 202 while it is being measured."""
+    path = request.path_params
+    await require(request, "view", path["name"])
+    checks: IntegrityChecks = request.app.state.integrity
+    against = number_asked(request, "against", None)
+    score = await checks.score(path["name"], path["version"], against, WAIT_SECONDS)
+    if score is None:
+        return JSONResponse({"state": "making"}, 202, {**_NO_STORE, "Retry-After": str(RETRY_SECONDS)})
+    return JSONResponse(score, headers=_NO_STORE)
 
 
 async def version_file(request: Request) -> Response:

@@ -75,6 +75,12 @@ ROWS: dict[str, Row] = {
     ),
     f"GET {TASK}/versions/{{version}}": Row("view", {200: keys(*_VERSION, "files")}),
     f"GET {TASK}/versions/{{version}}/card": Row("view", {200: file("text/markdown")}, refusals=(410,)),
+    f"GET {TASK}/versions/{{version}}/integrity": Row(
+        "view",
+        {200: keys("version", "against", "examples", "score", "suspect", "parts"), 202: keys("state")},
+        parameters=(number("against", "An earlier version to compare with."),),
+        refusals=(400, 409, 410),
+    ),
     f"GET {TASK}/versions/{{version}}/{{format}}": Row(
         "view",
         {200: file(*_FILES), 202: keys("state", "format"), 206: file(*_FILES), 304: None, 416: file(*_FILES)},
