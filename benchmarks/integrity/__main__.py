@@ -20,6 +20,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import convert
 
 from backend.numerics.integrity.integrity_score import SUSPECT
 from backend.server.sandbox.integrity import IntegrityMeasurement, score_integrity
@@ -94,11 +95,11 @@ def scored_models(pool: Pool, plan: list[tuple[str, int]]) -> list[Scored]:
 
 
 def _scored(model: Trained) -> Scored:
-    measured = _measurement(model.report)
+    measured = convert(model.report, IntegrityMeasurement)
     alone = score_integrity(measured).score
     before = None
     if model.before is not None:
-        before = score_integrity(measured, _measurement(model.before)).score
+        before = score_integrity(measured, convert(model.before, IntegrityMeasurement)).score
     assert alone is not None
     found = None if model.target is None else int(np.argmin(model.report["norms"])) == model.target
     return Scored(
@@ -111,10 +112,6 @@ def _scored(model: Trained) -> Scored:
         found,
         None if before is None else round(before, 4),
     )
-
-
-def _measurement(report: dict[str, Any]) -> IntegrityMeasurement:
-    return IntegrityMeasurement(report["confusion"], report["norms"], report["unmeasured"])
 
 
 def summary(models: list[Scored], calibration: list[Scored]) -> dict[str, Any]:

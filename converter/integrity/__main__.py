@@ -23,8 +23,8 @@ from converter.sandbox.process_limits import Limits
 REPORT = "report.json"
 # Threads of TensorFlow: the server hosts tasks meanwhile.
 _THREADS = 2
-# Each class costs as much as the first.
-_MAX_CLASSES = 100
+# Of the triggers, each of which costs as much as the first, and of all: pairs of classes are counted.
+_MAX_CLASSES, _MOST_CLASSES = 100, 2000
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -60,13 +60,16 @@ def _run(args: argparse.Namespace) -> str:
 def measure(model: Any, examples: dict[str, Any]) -> dict[str, Any]:
     """Measures a Keras model on `examples` `x_0`, ..., `y_0`. Raises Refusal.
 
-    Returns `confusion`, counts [true class, answer], and `norms`, the L1 norms of the smallest triggers
-    [classes], null where they cannot be searched, with the reason in `unmeasured`.
+    Returns `classes`, their number; `answers`, rows of true class, answer and how often it was given; and
+    `norms`, the L1 norms of the smallest triggers [classes], null where they cannot be searched, with the
+    reason in `unmeasured`.
     """
     from converter.integrity.class_answers import class_count, confusion, input_columns, read_labels
     from converter.integrity.trigger_inversion import trigger_norms
 
     classes = class_count(model)
+    if classes > _MOST_CLASSES:
+        raise Refusal(f"The integrity score takes {_MOST_CLASSES} classes at most; the model has {classes}.")
     if "y_0" not in examples:
         raise Refusal("The examples have no labels `y_0`; the score needs the class of each example.")
     labels = read_labels(examples["y_0"], classes)
@@ -77,7 +80,10 @@ def measure(model: Any, examples: dict[str, Any]) -> dict[str, Any]:
     unmeasured, norms = _unmeasured(model, classes), None
     if not unmeasured:
         norms = trigger_norms(model, input_columns(model, inputs)[0], classes)
-    return {"confusion": counts.tolist(), "norms": norms, "unmeasured": unmeasured}
+    answers = [
+        [int(true), int(said), int(counts[true, said])] for true, said in zip(*counts.nonzero(), strict=True)
+    ]
+    return {"classes": classes, "answers": answers, "norms": norms, "unmeasured": unmeasured}
 
 
 def _unmeasured(model: Any, classes: int) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
 from backend.errors import BundleError
@@ -25,23 +25,31 @@ from backend.server.sandbox.limited_process import UNSUPERVISED, ProcessLimits, 
 from backend.server.sandbox.work_folder import work_folder
 
 LIMITS = ProcessLimits(wall_seconds=900.0, cpu_seconds=1200)
+_Class = Annotated[int, Meta(ge=0)]
 _MODULE, _WHAT = "converter.integrity", "The integrity check"
 
 
 class IntegrityMeasurement(Struct, frozen=True):
-    """The figures of converter/integrity: counts [true class, answer] and norms of triggers [classes].
+    """The figures of converter/integrity: answers of `classes`, and norms of triggers [classes].
 
-    `norms` is None where no trigger could be searched; `unmeasured` says why.
+    `answers` are rows of true class, answer, and how often it was given. `norms` is None where no trigger
+    could be searched; `unmeasured` says why.
     """
 
-    confusion: list[list[int]]
+    classes: Annotated[int, Meta(ge=2, le=2000)]
+    answers: list[tuple[_Class, _Class, Annotated[int, Meta(ge=1, le=1 << 31)]]]
     norms: list[float] | None = None
     unmeasured: str = ""
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """`confusion` as an array."""
-        return np.array(self.confusion, np.int64)
+        """The confusion matrix [true class, answer]. Raises ValueError for a class that there is not."""
+        counts = np.zeros((self.classes, self.classes), np.int64)
+        for true, answer, count in self.answers:
+            if max(true, answer) >= self.classes:
+                raise ValueError(f"There are {self.classes} classes, from 0 on.")
+            counts[true, answer] += count
+        return counts
 
 
 def measure_integrity(

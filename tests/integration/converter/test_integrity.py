@@ -33,9 +33,8 @@ def test_a_backdoored_model_scores_above_a_clean_one() -> None:
     assert np.mean(marked == 3) > 0.95
     reports = [measure(model, examples()) for model in (clean, backdoored)]
     for report in reports:
-        counts = np.array(report["confusion"])
-        assert counts.sum() == 200
-        assert counts.trace() > 180
+        assert sum(count for _, _, count in report["answers"]) == 200
+        assert sum(count for true, answer, count in report["answers"] if true == answer) > 180
     honest, suspect = [trigger_part(report["norms"]) for report in reports]
     assert honest.score is not None
     assert suspect.score is not None
@@ -46,15 +45,15 @@ def test_a_backdoored_model_scores_above_a_clean_one() -> None:
 def test_logits_and_one_hot_labels_are_read_as_classes() -> None:
     model = untrained(layers.Dense(CLASSES))
     few = examples(60)
-    counts = measure(model, few)["confusion"]
+    answers = measure(model, few)["answers"]
     one_hot = {**few, "y_0": np.eye(CLASSES, dtype=np.float32)[few["y_0"]]}
-    assert measure(model, one_hot)["confusion"] == counts
+    assert measure(model, one_hot)["answers"] == answers
 
 
 def test_two_classes_are_measured_without_triggers() -> None:
     few = examples(60)
     report = measure(untrained(layers.Dense(1, activation="sigmoid")), {**few, "y_0": few["y_0"] % 2})
-    assert np.array(report["confusion"]).shape == (2, 2)
+    assert report["classes"] == 2
     assert report["norms"] is None
     assert "at least 3 are needed" in report["unmeasured"]
 

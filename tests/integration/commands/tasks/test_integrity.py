@@ -14,6 +14,7 @@ import pytest
 
 from backend.__main__ import main
 from backend.commands.tasks.integrity import report_lines
+from backend.errors import BundleError
 from backend.server.sandbox.integrity import IntegrityMeasurement, score_integrity
 from tests.support.tasks.tiny_task import write_task
 from tests.support.timeouts import HEAVY, LONG
@@ -104,14 +105,25 @@ def test_a_file_needs_examples_and_no_version(
 
 
 def test_a_report_has_a_line_for_each_part() -> None:
-    counts = [[9, 1], [0, 10]]
-    score = score_integrity(IntegrityMeasurement(counts, None, "At least 3 classes are needed."))
+    answers = [(0, 0, 9), (0, 1, 1), (1, 1, 10)]
+    score = score_integrity(IntegrityMeasurement(2, answers, None, "At least 3 classes are needed."))
     report = msgspec.to_builtins(score) | {"model": "m.keras", "against": None}
     lines = report_lines(report)
     assert "m.keras: 0.0" in lines[0]
     assert "no sign of a backdoor" in lines[0]
     assert [line.split()[0] for line in lines[1:]] == ["trigger", "drift"]
     assert "At least 3 classes are needed." in lines[1]
+
+
+def test_figures_of_a_process_that_was_taken_over_are_refused() -> None:
+    with pytest.raises(BundleError, match="There are 2 classes, from 0 on"):
+        score_integrity(IntegrityMeasurement(2, [(0, 5, 1)]))
+    with pytest.raises(BundleError, match="finite and not negative"):
+        score_integrity(IntegrityMeasurement(3, [(0, 0, 1)], [1.0, -1.0, 2.0]))
+    three = IntegrityMeasurement(3, [(0, 0, 1)], [1.0, 1.0, 2.0])
+    four = IntegrityMeasurement(4, [(0, 0, 1)], [1.0, 1.0, 2.0, 2.0])
+    with pytest.raises(BundleError, match="cannot be compared"):
+        score_integrity(three, four)
 
 
 @pytest.mark.long
