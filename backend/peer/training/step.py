@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.formats.manifest import MetricSpec
+from backend.formats.manifest import Manifest, MetricSpec
 from backend.peer.training.graphs import Graphs, Tensor
 from backend.peer.training.private_step import clipped_outputs
 
@@ -42,13 +42,7 @@ def step_of(tf: Any, graphs: Graphs) -> Callable[..., Carry]:
         bound: Mapping[str, Tensor],
         microbatch: int = 0,
     ) -> Carry:
-        random_inputs = {
-            spec.name: tf.random.stateless_uniform(
-                spec.shape, seed=tf.stack([key[0], key[1] + (stream << 32)]), alg="philox"
-            )
-            for stream, spec in enumerate(manifest.random)
-        }
-        inputs = {**carry, **batch, **random_inputs}
+        inputs = {**carry, **batch, **random_inputs(tf, manifest, key)}
         if microbatch:
             outputs = clipped_outputs(tf, graphs, microbatch, bound["clip"], inputs)
             gradient = (outputs["gradient"] + bound["noise"]) / bound["microbatches"]
@@ -71,6 +65,16 @@ def step_of(tf: Any, graphs: Graphs) -> Callable[..., Carry]:
         }
 
     return step
+
+
+def random_inputs(tf: Any, manifest: Manifest, key: Tensor) -> dict[str, Tensor]:
+    """Returns the random inputs of a step by name; `key` is that of `step_of`."""
+    return {
+        spec.name: tf.random.stateless_uniform(
+            spec.shape, seed=tf.stack([key[0], key[1] + (stream << 32)]), alg="philox"
+        )
+        for stream, spec in enumerate(manifest.random)
+    }
 
 
 def _row_squares(tf: Any, outputs: Mapping[str, Tensor], changed: bool) -> dict[str, Tensor]:
