@@ -37,6 +37,7 @@ GROUPS = (
             "shard": CommandEntry("data.shard", "cut data into shards"),
             "simulate": CommandEntry("simulate", "try a task's plan with simulated clients"),
             "privacy": CommandEntry("privacy", "compute the noise of a privacy guarantee, or the reverse"),
+            "leak": CommandEntry("leak.leak", "attack a task's updates: what a server could see of pictures"),
             "cost": CommandEntry("cost", "estimate what a training costs on rented machines"),
         },
         (
