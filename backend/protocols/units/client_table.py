@@ -54,9 +54,9 @@ class TableClient:
     estimate. Since `waiting_since` it waits for reliable clients to take the last units. `was_late`: its last
     lease expired without a heartbeat. `counts`: its last judged result did. `advanced_at` is when it last
     got a unit, took a step, or sent a result. It may be without a connection for `offline` seconds. Clients
-    of one `household` never compare one another's results. `unproved` are leases of units that it began and that wait for a comparison, `disputed` those
-    whose results differ from others' and wait for one more, `held` those whose results wait for a verdict on
-    an unproved one.
+    of one `household` never compare one another's results. `unproved` are leases of units that it began and
+    that wait for a comparison, `disputed` those whose results differ from others' and wait for one more,
+    `held` those whose results wait for a verdict on an unproved one.
     """
 
     slots: int
