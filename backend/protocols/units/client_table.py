@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from backend.protocols.client.household import ABSENT, Household, by_itself
@@ -12,6 +12,7 @@ from backend.protocols.units import trust
 from backend.protocols.units.clocks import Clocks
 from backend.protocols.units.household_records import HouseholdRecords
 from backend.protocols.units.households import HouseholdLottery
+from backend.protocols.units.records import Lease
 from backend.protocols.units.rules import PaceRules, TrustRules
 from backend.protocols.units.scheduler_effects import ClientId, LeaseId
 from backend.protocols.units.trust import TrustLevel
@@ -53,10 +54,11 @@ class TableClient:
     has its trust with other kinds. `paces` are seconds per example, the newest last; `pace` is its own
     estimate. Since `waiting_since` it waits for reliable clients to take the last units. `was_late`: its last
     lease expired without a heartbeat. `counts`: its last judged result did. `advanced_at` is when it last
-    got a unit, took a step, or sent a result. It may be without a connection for `offline` seconds. Clients
-    of one `household` never compare one another's results. `unproved` are leases of units that it began and
-    that wait for a comparison, `disputed` those whose results differ from others' and wait for one more,
-    `held` those whose results wait for a verdict on an unproved one.
+    got a unit, took a step, or sent a result; its last result came at `returned_at`. It may be without a
+    connection for `offline` seconds. Clients of one `household` never compare one another's results.
+    `unproved` are leases of units that it began and that wait for a comparison, `disputed` those whose
+    results differ from others' and wait for one more, `held` those whose results wait for a verdict on an
+    unproved one.
     """
 
     slots: int
@@ -71,6 +73,7 @@ class TableClient:
     counts: bool = False
     advanced_at: float = -math.inf
     offline: float = 0.0
+    returned_at: float = -math.inf
     leases: set[LeaseId] = field(default_factory=set)
     unproved: set[LeaseId] = field(default_factory=set)
     disputed: set[LeaseId] = field(default_factory=set)
@@ -145,10 +148,12 @@ class ClientTable:
             client.slots, client.offline, client.is_connected = slots, offline, True
             self._enter(name, client)
 
-    def client_disconnected(self, name: ClientId) -> None:
-        """Takes a client's disconnection."""
-        if (client := self.clients.get(name)) is not None:
-            self._leave(name, client)
+    def client_disconnected(self, name: ClientId) -> Collection[LeaseId]:
+        """Takes a client's disconnection; returns the leases that it works on."""
+        if (client := self.clients.get(name)) is None:
+            return ()
+        self._leave(name, client)
+        return client.leases
 
     def set_trust(self, name: ClientId, level: TrustLevel) -> None:
         """Sets the client's trust level."""
@@ -233,7 +238,7 @@ class ClientTable:
     def unit_returned(self, name: ClientId, now: float) -> None:
         """Takes the result of a unit: advances the client's clock."""
         client = self.clients[name]
-        client.advanced_at = now
+        client.advanced_at = client.returned_at = now
         self.clocks.stopped(name)
         self.clocks.returned(name)
         if client.leases and _is_in_step(client):
@@ -245,9 +250,18 @@ class ClientTable:
         if not counts:
             self.clocks.stopped(name)
 
-    def pace_measured(self, name: ClientId, pace: float) -> None:
-        """Takes the seconds per example that a client needed from a lease to its result."""
-        self.clients[name].paces.append(pace)
+    def measure_pace(self, lease: Lease, examples: int, now: float) -> None:
+        """Measures the seconds per example that a client needed from a lease to its result.
+
+        A unit of a buffer is trained after the one before; the times of results that waited for a connection
+        say nothing.
+        """
+        if lease.buffered and lease.interrupted:
+            return
+        client = self.clients[lease.client]
+        began = max(lease.began, client.returned_at) if lease.buffered else lease.began
+        pace = (now - began) / max(1, examples)
+        client.paces.append(pace)
         self._take_newest([pace])
 
     def expected_seconds(self, name: ClientId, examples: int) -> float | None:

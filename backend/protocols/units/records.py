@@ -163,8 +163,8 @@ class Lease:
     when it was given back.
 
     `by_trusted_peer`: its client is a trusted peer, with whose result the others are compared. `part` is the
-    requested part of the unit; None for all. `steps` are those that its client told last. `buffered`: the
-    client may have been without a connection since, so that the time tells nothing about its pace.
+    requested part of the unit; None for all. `steps` are those that its client told last. `buffered`: it
+    waits in its client's queue before it is trained. `interrupted`: its client lost the connection since.
     """
 
     id: LeaseId
@@ -182,6 +182,7 @@ class Lease:
     released: float = math.inf
     steps: int = 0
     buffered: bool = False
+    interrupted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,7 +169,8 @@ class Scheduler:
 
     def client_disconnected(self, client: ClientId) -> None:
         """Takes a client's disconnection. Its leases last until their deadlines: it may come back."""
-        self._client_table.client_disconnected(client)
+        for lease in self._client_table.client_disconnected(client):
+            self._leases[lease].interrupted = True
         self._releases.client_disconnected(client)
         self._check_for_peers()
         self._draw_for(self._unit_table.free_drawn(client))
@@ -241,8 +242,7 @@ class Scheduler:
         lease_record.returned = now
         self._leases.step(lease_record, LeaseEvent.RETURN)
         self._transitioner.comparisons.returned(unit, lease_record)
-        if not lease_record.buffered:
-            self._client_table.pace_measured(client, (now - lease_record.began) / max(1, unit.examples))
+        self._client_table.measure_pace(lease_record, unit.examples, now)
         self._client_table.set_late(client, lease_record.came_late)
         self._client_table.unit_returned(client, now)
         return self._transitioner.reconsider(unit)

@@ -67,12 +67,30 @@ def test_the_time_in_the_buffer_does_not_make_a_client_slow() -> None:
     one = begun(8, "ann")
     one.set_slots("ann", 8, offline=HOUR)
     grants = [lease(one, "ann") for _ in range(8)]
-    for grant in grants:
-        (judge,) = one.returned("ann", grant.lease, 3000.0)
+    times = [5.0, 10.0, 15.0, *[3000.0] * 5]
+    for grant, now in zip(grants, times, strict=True):
+        if now == 3000.0:
+            one.client_disconnected("ann")
+            one.client_connected("ann", slots=8)
+        (judge,) = one.returned("ann", grant.lease, now)
         assert isinstance(judge, Judge)
         one.judged(grant.unit, {grant.lease: VALID})
-    assert not one.client("ann").paces
+    # Of 100 examples each, one after the other.
+    assert list(one.client("ann").paces) == [0.05] * 3
     assert not one.client("ann").was_late
+
+
+def test_who_is_gone_with_buffered_units_holds_up_nobody_who_is_idle() -> None:
+    one = begun(8, "ann", "bob")
+    one.client_disconnected("bob")
+    one.set_slots("ann", 8, offline=HOUR)
+    grants = [lease(one, "ann") for _ in range(8)]
+    for n, grant in enumerate(grants[:3]):
+        one.returned("ann", grant.lease, 5.0 + 5.0 * n)
+        one.judged(grant.unit, {grant.lease: VALID})
+    one.client_disconnected("ann")
+    one.client_connected("bob", slots=1)
+    assert lease(one, "bob", now=20.0).unit in {grant.unit for grant in grants[3:]}
 
 
 def test_a_client_buffers_no_more_than_its_share_of_the_epoch() -> None:
