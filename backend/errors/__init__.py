@@ -38,6 +38,7 @@ from backend.errors.requests import (
 )
 from backend.errors.stores import FinalStoreError, RecordedBeforeError, StoreError, TakenOverError
 from backend.errors.updates import (
+    AggregationError,
     BadExamplesError,
     CertificateError,
     DuplicateError,
@@ -57,6 +58,7 @@ from backend.errors.updates import (
 )
 
 __all__ = [
+    "AggregationError",
     "BadExamplesError",
     "BadKeyError",
     "BadRequestError",

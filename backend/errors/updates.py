@@ -1,4 +1,4 @@
-"""Defines the errors that refuse an update: the round continues, and its client stays connected."""
+"""Defines the errors that refuse an update, while the round continues, and one that ends a round."""
 
 from __future__ import annotations
 
@@ -100,3 +100,10 @@ class FalseSharesError(UpdateRefusedError):
     """A client's shares kept a masked round from being unmasked; the next ones do without the client."""
 
     code = "false-shares"
+
+
+class AggregationError(MingaError):
+    """The rule of a round made no aggregate of its updates; the round is abandoned."""
+
+    code = "aggregation"
+    http_status = 422

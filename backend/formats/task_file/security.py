@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from backend.formats.task_file.robust import RobustTable
 from backend.formats.task_file.types import Positive, TaskTable
 from backend.protocols.secagg.terms import MOST_ACTIVE
 from backend.wire.masked_messages import Aggregation, Server
@@ -63,12 +64,13 @@ class MaskingTable(TaskTable, frozen=True):
 class Security(TaskTable, frozen=True):
     """Bounds single clients, and lists the ways to aggregate updates.
 
-    A client uses the first entry of `aggregation` that it supports.
+    A client uses the first entry of `aggregation` that it supports. `robust` has a rule in place of the mean.
     """
 
     max_update_norm: Positive = 100.0
     aggregation: Annotated[tuple[Aggregation, ...], Meta(min_length=1, max_length=2)] = ("open",)
     masking: MaskingTable | None = None
+    robust: RobustTable | None = None
 
     def __post_init__(self) -> None:
         if len(set(self.aggregation)) < len(self.aggregation):

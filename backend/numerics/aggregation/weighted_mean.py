@@ -20,6 +20,10 @@ class UpdateMean(Protocol):
         """Returns the mean, float64 [size], from which the next version is made. Call it once."""
         ...
 
+    def close(self) -> None:
+        """Frees what the updates take; the mean must no longer be used. May be called again."""
+        ...
+
 
 class WeightedMean:
     """Mean of float32 updates weighted by their examples (McMahan et al. 2017, algorithm 1).
@@ -56,3 +60,7 @@ class WeightedMean:
         if not self.count:
             raise ValueError("A mean needs at least one update.")
         return self._sum / self.weight
+
+    def close(self) -> None:
+        """See UpdateMean."""
+        self._sum = self._scratch = np.empty(0, np.float64)

@@ -60,3 +60,7 @@ class RobustMean:
             return self._rule(self._buffer.rows(), self._weights)
         finally:
             self._buffer.close()
+
+    def close(self) -> None:
+        """Frees the updates; `mean` did so already."""
+        self._buffer.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -85,14 +87,22 @@ def majority(cosine: Matrix) -> NDArray[np.bool_]:
     return kept
 
 
-def _cluster(apart: Matrix) -> NDArray[np.intp]:
-    """Returns 0 for the rows in the one cluster of more than half, and -1 for the others."""
+def load_clustering() -> Any:
+    """Returns scikit-learn's class HDBSCAN. Raises ValueError where it is not installed.
+
+    The first call takes a second or more.
+    """
     try:
-        from sklearn.cluster import HDBSCAN  # Takes a second to import, which only FLAME has to spend.
+        from sklearn.cluster import HDBSCAN  # Only FLAME has to spend that second.
     except ImportError as error:
         raise ValueError("FLAME needs scikit-learn: pip install 'minga[robust]'.") from error
+    return HDBSCAN
+
+
+def _cluster(apart: Matrix) -> NDArray[np.intp]:
+    """Returns 0 for the rows in the one cluster of more than half, and -1 for the others."""
     least = len(apart) // 2 + 1
-    search = HDBSCAN(
+    search = load_clustering()(
         min_cluster_size=least, min_samples=1, metric="precomputed", allow_single_cluster=True, copy=True
     )
     labels: NDArray[np.intp] = search.fit_predict(apart)

@@ -53,3 +53,7 @@ class PrivateMean:
         self._add_noise(noised)
         noised /= self.count
         return noised
+
+    def close(self) -> None:
+        """Frees the sum; nothing may be added any more."""
+        self._sum = self._scratch = np.empty(0, np.float64)

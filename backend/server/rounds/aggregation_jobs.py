@@ -10,6 +10,7 @@ from typing import TypeVar
 import structlog
 
 from backend.errors import MingaError, ShareMismatchError
+from backend.numerics.aggregators.similarity_rules import load_clustering
 from backend.protocols.secagg.server_effects import Recover
 from backend.server.hosting.host_events import EvaluationWritten, VersionFailed, VersionWritten
 from backend.server.observers import task_events
@@ -71,14 +72,18 @@ class AggregationJobs:
             )
 
     def start(self) -> None:
-        """Starts the evaluator, which runs as long as the host."""
+        """Starts the evaluator, which runs as long as the host, and loads what the task's rule needs."""
+        robust = self._state.task.file.security.robust
+        if robust is not None and robust.rule == "flame":
+            self._background.spawn(self._load_clustering())
         if self._evaluator is not None:
             self._background.spawn(self._evaluator.run())
             self._background.spawn(self._submit_unevaluated())
 
     def stop(self) -> None:
-        """Ends the worker thread after the last job."""
+        """Ends the worker thread after the last job, and frees the updates of an open round."""
         self._worker.shutdown()
+        self._state.accumulator.mean.close()
 
     # Called by the effect runner.
 
@@ -108,6 +113,7 @@ class AggregationJobs:
             "abandoned", reason, seconds, self._clock(), self._state.connected.devices
         )
         contributions = accumulator.contributions(self._state.connected.devices, counted=False)
+        self._background.spawn(self._free(accumulator))
         self._background.spawn(self._record_abandoned(record, contributions))
 
     def record_evaluation(self, evaluation: EvaluationRecord) -> None:
@@ -207,6 +213,12 @@ class AggregationJobs:
     async def _record_abandoned(self, record: RoundRecord, contributions: list[ContributionRecord]) -> None:
         await self._background.stored(lambda: self._state.history.add_abandoned(record, contributions))
         self._state.notice(task_events.RoundEnded(record, None))
+
+    async def _free(self, accumulator: RoundAccumulator) -> None:
+        await self._ask_worker(accumulator.mean.close)
+
+    async def _load_clustering(self) -> None:
+        await self._ask_worker(load_clustering)
 
     async def _submit(self, version: VersionRecord) -> None:
         if self._evaluator is not None:

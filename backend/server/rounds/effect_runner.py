@@ -81,7 +81,7 @@ class RoundEffectRunner:
         changes = self._state.history.control_changes()
         masked = self._open_masked(opened, now) if opened.aggregation == "masked" else None
         self._state.accumulator = RoundAccumulator(
-            self._state.mean(0 if masked else self._state.size),
+            self._state.mean(0 if masked else self._state.size, cohort),
             opened.round,
             opened.version,
             cohort,

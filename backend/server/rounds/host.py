@@ -11,6 +11,7 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from backend.errors import SlowUploadError
@@ -45,7 +46,8 @@ class RoundsHost(TaskHost):
     Time is the event loop's; `clock` gives the time of day (Unix seconds) for the records. `observer`
     receives events; `limits` bound what clients may request. `account` is the account of [privacy], whose
     noise is made from random bytes of `draw`. `lots` decide who is selected; they are secret, and the same
-    after a restart, so that a round that was open gets its cohort again.
+    after a restart, so that a round that was open gets its cohort again. `scratch` is an existing folder for
+    the updates of a robust rule; by default the system's.
     """
 
     def __init__(
@@ -60,10 +62,11 @@ class RoundsHost(TaskHost):
         account: PrivacyBudget | None = None,
         draw: Callable[[int], bytes] = secrets.token_bytes,
         lots: Lots | None = None,
+        scratch: Path | None = None,
     ) -> None:
         observers = Observers([observer])
         machine = _machine(task, history, account, lots or Lots(secrets.token_bytes(32)))
-        self._state = state = RoundState(task, history, machine, observers, limits, account, draw)
+        self._state = state = RoundState(task, history, machine, observers, limits, account, draw, scratch)
         mailbox: Mailbox[RoundHostEvent] = Mailbox(task.file.name, self._turn, self._next_due)
         super().__init__(task, history, mailbox, state.connected, state.background, observers)
         self._event_handler = RoundEventHandler(state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from functools import partial
 
@@ -28,6 +29,8 @@ async def open_host(task: Task, history: VersionHistory, services: HostServices)
     account = await open_account(
         task.file, history.versions, manifest.parameters.total, sum(one.rows for one in manifest.metrics)
     )
+    scratch = services.stores.scratch
+    await asyncio.to_thread(scratch.mkdir, parents=True, exist_ok=True)
     return RoundsHost(
         task,
         history,
@@ -37,6 +40,7 @@ async def open_host(task: Task, history: VersionHistory, services: HostServices)
         limits=services.limits,
         account=account,
         lots=Lots(services.stores.secret).of_task(task.file.name, history.run),
+        scratch=scratch,
     )
 
 

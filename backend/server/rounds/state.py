@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from backend.numerics.aggregation.weighted_mean import UpdateMean, WeightedMean
@@ -22,6 +23,7 @@ from backend.server.observers.observer import Observer
 from backend.server.observers.task_events import TaskEvent
 from backend.server.privacy.central import CentralNoise
 from backend.server.privacy.privacy_budget import PrivacyBudget
+from backend.server.rounds.robust_round_mean import RobustRoundMean
 from backend.server.rounds.round_accumulator import RoundAccumulator
 from backend.server.rounds.round_host_events import RollbackRequested
 from backend.server.tasks.task import Task
@@ -40,7 +42,7 @@ class RoundState:
     is restored, until it is recorded. An earlier process may have had version `resumed` summed in a round
     that it did not record; None if there was no earlier process. `background` runs jobs beside the loop.
     `account` tracks the privacy budget of clients; `noise` is the noise that the server adds, from random
-    bytes of `draw`.
+    bytes of `draw`. `scratch` is a folder for updates that a robust rule keeps; None is the system's.
     """
 
     task: Task
@@ -50,6 +52,7 @@ class RoundState:
     limits: TaskLimits
     account: PrivacyBudget | None = None
     draw: Callable[[int], bytes] = secrets.token_bytes
+    scratch: Path | None = None
     noise: CentralNoise | None = field(init=False)
     uploads: UpdateUploads = field(init=False)
     connected: ConnectedClients = field(default_factory=ConnectedClients)
@@ -74,8 +77,10 @@ class RoundState:
         """Notifies observers."""
         self.observer.notice(self.task.file.name, event)
 
-    def mean(self, size: int) -> UpdateMean:
-        """Returns an empty mean of updates with `size` values each."""
+    def mean(self, size: int, cohort: int) -> UpdateMean:
+        """Returns an empty mean of updates with `size` values each, of at most so many clients."""
+        if (robust := self.task.file.security.robust) is not None:
+            return RobustRoundMean(robust, size, cohort, self.scratch, self.draw)
         return self.noise.mean(size) if self.noise else WeightedMean(size)
 
     def next_clip(self, accumulator: RoundAccumulator) -> float:

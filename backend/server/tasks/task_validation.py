@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from importlib.util import find_spec
 
 from backend.errors import TaskFileError
 from backend.formats.exact_program import ExactProgram
@@ -35,6 +36,7 @@ def check_task(file: TaskFile, manifest: Manifest, server_holdout: bool, client_
     if pins := missing_pins(file, manifest):
         raise TaskFileError(f"{where}: {pins}")
     check_recipe(file, manifest)
+    _check_rule(file)
     _check_privacy(file, manifest)
     _check_schedule(file, manifest)
     if file.fraction_evaluate > 0.0 and not client_holdout and not file.data.own:
@@ -100,6 +102,15 @@ def _expected_norm(file: TaskFile, manifest: Manifest) -> float:
     if privacy is None:
         return 0.0
     return privacy.clip * (1.0 + privacy.noise_multiplier * math.sqrt(manifest.parameters.total))
+
+
+def _check_rule(file: TaskFile) -> None:
+    robust = file.security.robust
+    if robust is not None and robust.rule == "flame" and find_spec("sklearn") is None:
+        raise TaskFileError(
+            f'{file.name}: security.robust.rule = "flame" needs scikit-learn on this machine. Install it: '
+            "pip install 'minga[robust]'; or take another rule, such as \"multi-krum\"."
+        )
 
 
 def _check_privacy(file: TaskFile, manifest: Manifest) -> None:

@@ -1,0 +1,116 @@
+"""Defines the table [security.robust]: by which rule a round's updates become one, if not by their mean.
+
+docs/reference/aggregators.md describes the rules; backend/numerics/aggregators/table.py has them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Annotated, Any, Literal, TypeAlias
+
+from msgspec import Meta
+
+from backend.formats.task_file.types import Positive, TaskTable
+from backend.numerics.aggregators.composition import Aggregator, PreAggregator, chain
+from backend.numerics.aggregators.table import AGGREGATORS, PRE_AGGREGATORS, SPECS
+
+RuleName = Literal[
+    "mean",
+    "median",
+    "trimmed-mean",
+    "meamed",
+    "krum",
+    "multi-krum",
+    "bulyan",
+    "mda",
+    "geometric-median",
+    "centered-clip",
+    "norm-clip",
+    "flame",
+    "fools-gold",
+]
+# As many as a round has clients at most.
+_MOST_UPDATES = 10_000
+
+
+class BucketingStep(TaskTable, frozen=True, tag_field="name", tag="bucketing"):
+    """Means of `size` updates each, in a secret random order."""
+
+    size: Annotated[int, Meta(ge=2, le=100)]
+
+
+class StaticClipStep(TaskTable, frozen=True, tag_field="name", tag="static-clip"):
+    """Cuts each update to the L2 norm `limit`."""
+
+    limit: Positive
+
+
+# Pre-aggregators, those without settings of their own by their name alone.
+StepBefore: TypeAlias = Literal["nnm", "arc"] | BucketingStep | StaticClipStep
+
+
+class RobustTable(TaskTable, frozen=True, dict=True):
+    """Aggregates updates by `rule`, which bears `attackers` false updates in a round, after steps `before`.
+
+    Up to `memory` MiB of a round's updates are kept in memory, the others in a file.
+    """
+
+    rule: RuleName
+    attackers: Annotated[int, Meta(ge=0, le=5000)]
+    before: Annotated[tuple[StepBefore, ...], Meta(max_length=4)] = ()
+    memory: Annotated[int, Meta(ge=1, le=4096)] = 256
+
+    def __post_init__(self) -> None:
+        if self.rule == "mean" and not self.before:
+            raise ValueError(
+                'rule = "mean" with nothing before it is what rounds do without the table; leave '
+                "[security.robust] out, or take another rule"
+            )
+        if not self._least:
+            raise ValueError(
+                f"{self.words} bears {self.most_attackers(_MOST_UPDATES)} attackers at most, of any number "
+                f"of updates, and attackers is {self.attackers}; lower it, or take another rule such as "
+                '"trimmed-mean"'
+            )
+
+    @property
+    def words(self) -> str:
+        """The rule with the steps before it, such as `nnm + krum`."""
+        return self.aggregator(0).name
+
+    @property
+    def least(self) -> int:
+        """The least number of updates of which `attackers` false ones are borne."""
+        return self._least
+
+    def most_attackers(self, count: int) -> int:
+        """Returns how many false ones of `count` updates are borne at most."""
+        return max(0, self._tolerance(count))
+
+    def aggregator(self, seed: int) -> Aggregator:
+        """Returns the rule with the steps before it. They draw from `seed`: take a new secret each round."""
+        given: dict[str, Any] = {"f": self.attackers, "seed": seed}
+        steps: list[PreAggregator] = []
+        for step in self.before:
+            if isinstance(step, str):
+                steps.append(PRE_AGGREGATORS[step](**_taken(step, given)))
+            elif isinstance(step, BucketingStep):
+                steps.append(PRE_AGGREGATORS["bucketing"](size=step.size, seed=seed))
+            else:
+                steps.append(PRE_AGGREGATORS["static-clip"](limit=step.limit))
+        return chain(*steps, AGGREGATORS[self.rule](**_taken(self.rule, given)))
+
+    @cached_property
+    def _least(self) -> int:
+        counts = range(max(1, self.attackers), _MOST_UPDATES + 1)
+        return next((count for count in counts if self._tolerance(count) >= self.attackers), 0)
+
+    @cached_property
+    def _tolerance(self) -> Callable[[int], int]:
+        return self.aggregator(0).tolerance
+
+
+def _taken(name: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Returns those of the arguments that the factory `name` takes."""
+    return {key: given[key] for key in SPECS[name].takes}
