@@ -70,6 +70,11 @@ def _server(file: TaskFile, promise: Iterable[str]) -> Iterator[str]:
         yield from _masked(file)
     if "open" in file.security.aggregation:
         yield from _open(file)
+    if file.security.robust is not None:
+        yield gettext(
+            "It compares the updates of a round with one another to withstand false ones, and may leave "
+            "yours out, in whole or in part."
+        )
     yield from promise
     yield gettext(
         "It knows your device by a random number, and what it computes with, when it takes part and how many "

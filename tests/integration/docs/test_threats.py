@@ -54,6 +54,9 @@ def units(**trust: Any) -> TaskFile:
 # The settings that the table names, each with task files that have it.
 SETTINGS = {
     "open rounds": [rounds(["open"]), rounds(["open"], PUBLIC)],
+    "robust rounds": [
+        rounds(["open"], security={"robust": {"rule": "krum", "attackers": 1}}),
+    ],
     "masked rounds": [rounds(["masked"]), rounds(["masked", "open"])],
     'masked rounds, `server = "active"`': [
         rounds(["masked"], security={"masking": {"min_clients": 5, "server": "active"}})

@@ -186,3 +186,11 @@ def test_where_nothing_is_guaranteed_no_number_stands_in_its_place() -> None:
 def test_before_the_first_round_nothing_was_spent() -> None:
     none = Guarantee("epsilon 0", 0.0, 1e-5, None)
     assert "There was none yet" in text(disclose(task(OWN, ["open"], privacy=private("local")), none).server)
+
+
+def test_a_robust_rule_is_told_where_the_server_compares_single_updates() -> None:
+    compared = "compares the updates of a round with one another"
+    robust = {"aggregation": ["open"], "robust": {"rule": "krum", "attackers": 1}}
+    for data in (OWN, PUBLIC):
+        assert compared in text(disclose(task(data, ["open"], security=robust)).server)
+        assert compared not in everything(disclose(task(data, ["open"])))
