@@ -56,7 +56,8 @@ class RoundRecord:
     `refused` counts the updates refused since the previous round was recorded, `refusals` by their code.
     `accepted_by` counts the accepted ones by kind and backend of their clients, such as `browser webgpu`.
     `losses` are percentiles (`p10`, `p50`, `p90`) of the losses that clients reported, for the task's owner;
-    empty where the server does not see single updates.
+    empty where the server does not see single updates. `rule` is the round's robust rule; empty for the mean.
+    `left_out` has the clients whose accepted updates it did not use at all, for the task's owner.
     """
 
     round: int
@@ -71,6 +72,8 @@ class RoundRecord:
     refusals: dict[str, int] = field(default_factory=dict)
     accepted_by: dict[str, int] = field(default_factory=dict)
     losses: dict[str, float] = field(default_factory=dict)
+    rule: str = ""
+    left_out: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,8 @@ rounds = Table(
     Column("refusals", JSON, nullable=False, server_default="{}"),
     Column("accepted_by", JSON, nullable=False, server_default="{}"),
     Column("losses", JSON, nullable=False, server_default="{}"),
+    Column("rule", String(100), nullable=False, server_default=""),
+    Column("left_out", JSON, nullable=False, server_default="[]"),
 )
 
 versions = Table(

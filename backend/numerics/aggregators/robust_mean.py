@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from backend.numerics.aggregators.composition import Aggregator
-from backend.numerics.aggregators.update_set import Updates
+from backend.numerics.aggregators.update_set import Updates, UpdateSet
 from backend.numerics.vectors import Vector, Vector64
 
 
@@ -28,12 +28,14 @@ class UpdateBuffer(Protocol):
 class RobustMean:
     """Aggregates updates by a rule (see `UpdateMean`). Owns `buffer`, which holds no update yet.
 
-    Rules without a place for weights ignore the updates' weights.
+    Rules without a place for weights ignore the updates' weights. After `mean`, `left_out` has the numbers of
+    the updates that a rule which chooses updates did not use, in the order of `add`; empty for other rules.
     """
 
     def __init__(self, rule: Aggregator, buffer: UpdateBuffer) -> None:
         self._rule, self._buffer = rule, buffer
         self._weights: list[float] = []
+        self.left_out: list[int] = []
 
     @property
     def count(self) -> int:
@@ -57,7 +59,10 @@ class RobustMean:
         """
         try:
             self._rule.check(self.count)
-            return self._rule(self._buffer.rows(), self._weights)
+            updates = UpdateSet(self._buffer.rows(), self._weights)
+            aggregate = self._rule.rule(updates)
+            self.left_out = updates.unused or []
+            return aggregate
         finally:
             self._buffer.close()
 

@@ -45,7 +45,8 @@ Updates: TypeAlias = Sequence[UpdateRow] | NDArray[Any]
 class UpdateSet:
     """Weighted updates [len(self), size], only read.
 
-    `weights`, float64 [len(self)], are positive. `dtype` is float64 if one update is, else float32.
+    `weights`, float64 [len(self)], are positive. `dtype` is float64 if one update is, else float32. `unused`
+    are the numbers of the given updates that the last `combine`, mixed or not, left out; None before one.
     """
 
     def __init__(self, updates: Updates, weights: Sequence[float] | None = None) -> None:
@@ -54,6 +55,8 @@ class UpdateSet:
         self.size, self.dtype = _checked_shape(updates)
         self._matrix = updates if isinstance(updates, np.ndarray) and updates.dtype == self.dtype else None
         self.weights = _checked_weights(weights, len(updates))
+        self.unused: list[int] | None = None
+        self._given = self
         self._mixing: Matrix | None = None
         # The rows that these mix, and how: distances follow from theirs.
         self._source: UpdateSet | None = None
@@ -68,6 +71,7 @@ class UpdateSet:
         result.weights = weights
         result._mixing = mixing if self._mixing is None else mixing @ self._mixing
         result._source, result._step = self, mixing
+        result._given = self._given
         return result
 
     def chosen(self, numbers: Sequence[int]) -> UpdateSet:
@@ -120,6 +124,7 @@ class UpdateSet:
         if self._mixing is not None:
             factors = factors @ self._mixing
         used = np.flatnonzero(factors)
+        self._given.unused = np.flatnonzero(factors == 0.0).tolist()
         total = np.empty(self.size)
 
         def add_rows(columns: slice) -> bool:

@@ -6,13 +6,12 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
 from backend.server.exports.tensorboard import Scalars, events
 from backend.server.versions.lineage import Lineage, lineage_of
-from backend.server.versions.timeline import version_summaries
+from backend.server.versions.timeline import public_round, version_summaries
 from backend.stores.contracts import AssimilationRecord, EvaluationRecord, RoundRecord, VersionRecord
 
 Evaluations = Mapping[int, EvaluationRecord]
@@ -45,7 +44,7 @@ def figures_json(
     content = {
         "task": task,
         "versions": version_summaries(versions, evaluations),
-        "rounds": [{**asdict(record), "opened": record.ended - record.seconds} for record in rounds],
+        "rounds": [public_round(record) for record in rounds],
     }
     return json.dumps(content, ensure_ascii=False, indent=1).encode()
 
@@ -93,6 +92,7 @@ def _round_row(record: RoundRecord) -> Row:
         "refused": record.refused,
         "outcome": record.outcome,
         "reason": record.reason,
+        "rule": record.rule,
         **_named("accepted", record.accepted_by),
         **_named("refused", record.refusals),
     }

@@ -54,9 +54,19 @@ class RobustRoundMean:
             self._check_count()
             return self._mean.mean()
         except ValueError as error:
-            raise AggregationError(f"{self._table.words} made no version of this round: {error}") from error
+            raise AggregationError(f"{self.rule} made no version of this round: {error}") from error
         finally:
             self.close()
+
+    @property
+    def rule(self) -> str:
+        """The rule with its steps, such as `nnm + krum`."""
+        return self._table.words
+
+    @property
+    def left_out(self) -> list[int]:
+        """After `mean`, the numbers of the updates that did not count at all, in the order of `add`."""
+        return self._mean.left_out
 
     def close(self) -> None:
         """See UpdateMean."""
@@ -66,7 +76,7 @@ class RobustRoundMean:
         table, count = self._table, self._mean.count
         if count < table.least:
             raise AggregationError(
-                f"{table.words} needs at least {table.least} updates to bear attackers = {table.attackers}, "
+                f"{self.rule} needs at least {table.least} updates to bear attackers = {table.attackers}, "
                 f"and {count} were accepted, of which it bears {table.most_attackers(count)}. The next round "
                 "may have more; else lower security.robust.attackers."
             )

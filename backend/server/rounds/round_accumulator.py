@@ -14,6 +14,7 @@ from backend.numerics.metrics import Metric, metric_values
 from backend.numerics.scaffold import ControlChanges
 from backend.numerics.vectors import Vector, Vector64
 from backend.server.rounds.masked_sum import MaskedSum
+from backend.server.rounds.robust_round_mean import RobustRoundMean
 from backend.stores.contracts import ContributionRecord, RoundRecord
 from backend.wire.messages import Offer
 
@@ -132,6 +133,9 @@ class RoundAccumulator:
     ) -> RoundRecord:
         """Returns the record of the round; later refusals belong to the next round."""
         self.recorded = True
+        robust = self.mean if isinstance(self.mean, RobustRoundMean) else None
+        # Updates were added in the order in which they were accepted.
+        clients = list(self.accepted)
         return RoundRecord(
             round=self.round,
             version=self.version,
@@ -145,6 +149,8 @@ class RoundAccumulator:
             refusals=dict(self.refused.codes),
             accepted_by=kinds(client_kinds.get(client, UNKNOWN_KIND) for client in self.accepted),
             losses={} if self.private or self.masked else spread(one.loss for one in self.accepted.values()),
+            rule=robust.rule if robust else "",
+            left_out=[clients[number] for number in robust.left_out] if robust else [],
         )
 
     def contributions(self, client_kinds: ClientKinds, counted: bool) -> list[ContributionRecord]:

@@ -33,6 +33,15 @@ def version_summaries(
     return [version_summary(record, evaluations.get(record.version), lineage) for record in versions]
 
 
+def public_round(record: RoundRecord) -> dict[str, Any]:
+    """Returns what everybody may read of a round (docs/reference/http.md)."""
+    facts = {**asdict(record), "opened": record.ended - record.seconds}
+    # With few clients the percentiles nearly reveal the loss of each, and honest clients may be left out:
+    # only the task's owner may see them.
+    del facts["losses"], facts["left_out"]
+    return facts
+
+
 def version_summary(
     record: VersionRecord, evaluation: EvaluationRecord | None, lineage: Lineage
 ) -> dict[str, Any]:
@@ -61,7 +70,4 @@ def _round(
     lineage: Lineage,
 ) -> dict[str, Any]:
     made = version and version_summary(version, evaluations.get(version.version), lineage)
-    summary = {**asdict(record), "opened": record.ended - record.seconds, "made": made}
-    # With few clients the percentiles nearly reveal the loss of each: only the task's owner may see it.
-    del summary["losses"]
-    return summary
+    return {**public_round(record), "made": made}

@@ -22,7 +22,9 @@ from backend.stores.contracts import (
 
 ZERO = VersionRecord(0, 0, "0" * 64, None, 0, 0, None, {}, 0.0, 100.0)
 FIRST = VersionRecord(1, 1, "1" * 64, "2" * 64, 2, 40, 0.5, {"accuracy": 0.25}, 3.5, 200.0)
-ROUND = RoundRecord(1, 0, 3, 2, 1, "version", "", 3.5, 200.0, {"not-finite": 1})
+ROUND = RoundRecord(
+    1, 0, 3, 2, 1, "version", "", 3.5, 200.0, {"not-finite": 1}, rule="krum", left_out=["a" * 16]
+)
 ANN = ContributionRecord("a" * 16, "browser", "webgl", 1, 0, 20)
 BOB = ContributionRecord("b" * 16, "peer", "tensorflow", 1, 1, 20)
 GROUP = MeshGroupRecord(1, 1024, {"b" * 16: "5" * 64, "a" * 16: ""})

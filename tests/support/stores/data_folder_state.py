@@ -24,7 +24,11 @@ def state_of(server: Server, token: str) -> dict[str, Any]:
             archive = answer.read()
         state[task] = {
             "versions": versions,
-            "rounds": owner.ask("GET", f"/api/tasks/{task}/rounds")["rounds"],
+            # Earlier servers had no robust rules.
+            "rounds": [
+                {name: value for name, value in one.items() if name != "rule"}
+                for one in owner.ask("GET", f"/api/tasks/{task}/rounds")["rounds"]
+            ],
             "contributions": [
                 # Operations follow from the examples, and earlier servers did not tell them.
                 {name: value for name, value in one.items() if name != "operations"}

@@ -39,6 +39,9 @@ async def test_the_mean_follows_a_lie(tmp_path: Path) -> None:
 async def test_a_robust_rule_stays_among_the_others(robust: str, tmp_path: Path) -> None:
     with robust_server(tmp_path, 7, robust) as server:
         step = await moved(server, UPDATES)
+        [recorded] = server.get("/api/tasks/tiny/rounds")["rounds"]
+    assert recorded["rule"].endswith(robust.split('"')[1])
+    assert "left_out" not in recorded  # For the owner alone.
     away = np.linalg.norm(step - HONEST.mean(axis=0))
     assert away < np.linalg.norm(HONEST - HONEST.mean(axis=0), axis=1).max() + 0.01
 

@@ -56,6 +56,8 @@ def test_json_holds_versions_with_their_evaluations_and_rounds() -> None:
     assert told["versions"][1]["evaluation"] == {"loss": 0.25, "metrics": {"accuracy": 0.875}}
     assert [one["outcome"] for one in told["rounds"]] == ["abandoned", "version"]
     assert told["rounds"][0]["opened"] == ROUND.ended - ROUND.seconds
+    # Everybody may read the file: clients' losses and suspects are for the owner.
+    assert not {"losses", "left_out"} & told["rounds"][0].keys()
 
 
 def test_the_checksum_is_that_of_the_standard() -> None:

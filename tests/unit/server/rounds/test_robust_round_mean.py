@@ -7,7 +7,7 @@ import pytest
 
 from backend.errors import AggregationError, StoreError
 from backend.formats.task_file import RobustTable
-from backend.formats.task_file.robust import BucketingStep, StaticClipStep
+from backend.formats.task_file.robust import BucketingStep, RuleName, StaticClipStep
 from backend.numerics.vectors import Vector64
 from backend.server.rounds.robust_round_mean import RobustRoundMean
 
@@ -91,3 +91,23 @@ def test_it_may_be_closed_before_and_after_its_result() -> None:
     mean.mean()
     mean.close()
     mean_of(RobustTable("median", 1), 3).close()
+
+
+def test_a_rule_that_chooses_says_which_updates_it_left_out() -> None:
+    lie = np.full(SIZE, 9.0, np.float32)
+    rules: dict[RuleName, list[int]] = {"multi-krum": [2], "mda": [2], "trimmed-mean": [], "median": []}
+    for rule, left_out in rules.items():
+        mean = RobustRoundMean(RobustTable(rule, 1), SIZE, 8, None, zeros)
+        for update in [*UPDATES[:2], lie, *UPDATES[2:]]:
+            mean.add(update)
+        mean.mean()
+        assert (mean.rule, mean.left_out) == (rule, left_out)
+
+
+def test_mixed_updates_are_left_out_where_no_part_of_them_is_in_the_aggregate() -> None:
+    mean = RobustRoundMean(RobustTable("krum", 2, before=("nnm",)), SIZE, 7, None, zeros)
+    for update in UPDATES:
+        mean.add(update)
+    mean.mean()
+    assert mean.rule == "nnm + krum"
+    assert len(mean.left_out) == 2  # Krum takes one mean of the five nearest.

@@ -5,10 +5,12 @@ import pytest
 
 from backend.crypto.round_context import Terms
 from backend.formats.manifest import MetricSpec
+from backend.formats.task_file import RobustTable
 from backend.numerics.aggregation.weighted_mean import WeightedMean
 from backend.numerics.masking.encoding import Decoded
 from backend.numerics.scaffold import ControlChanges
 from backend.server.rounds.masked_sum import MaskedSum
+from backend.server.rounds.robust_round_mean import RobustRoundMean
 from backend.server.rounds.round_accumulator import RoundAccumulator
 from backend.wire.messages import Masking, Offer
 
@@ -130,3 +132,16 @@ def test_of_private_clients_no_loss_metric_or_number_of_examples_is_remembered_a
     for value, examples in ((1.0, 100), (3.0, 1)):
         made.add(np.array([value], np.float32), offer(examples=examples))
     assert made.mean.mean() == 2.0
+
+
+def test_a_record_names_the_robust_rule_and_the_clients_that_it_left_out() -> None:
+    mean = RobustRoundMean(RobustTable("multi-krum", 1), 1, 5, None, bytes)
+    made = RoundAccumulator(mean)
+    for client, value in (("ann", 1.0), ("bob", 1.1), ("eve", -9.0), ("cid", 1.2), ("dan", 1.3)):
+        made.add(np.array([value], np.float32), offer())
+        made.accepted[client] = offer()
+    assert made.outcome([]).mean == pytest.approx([1.15])
+    record = made.record("version", "", 1.0, 2.0, {})
+    assert (record.rule, record.left_out) == ("multi-krum", ["eve"])
+    plain = accumulator(offer()).record("version", "", 1.0, 2.0, {})
+    assert (plain.rule, plain.left_out) == ("", [])
