@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec import convert
 
+from backend.lab.attacks.picture_backdoors import BLENDED, EDGE, PATCHES
 from backend.numerics.integrity.integrity_score import SUSPECT
 from backend.server.sandbox.integrity import IntegrityMeasurement, score_integrity
-from benchmarks.integrity.attacks import BLENDED, EDGE, PATCHES
 from benchmarks.support.training_run import ONE_CORE
 
 if TYPE_CHECKING:

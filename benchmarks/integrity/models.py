@@ -14,7 +14,14 @@ import numpy as np
 from PIL import Image
 from sklearn.datasets import load_digits
 
-from benchmarks.integrity.attacks import EDGE, Labels, Pictures, edge_cases, poisoned, trigger_backdoor
+from backend.lab.attacks.picture_backdoors import (
+    EDGE,
+    Labels,
+    Pictures,
+    edge_cases,
+    poisoned,
+    trigger_backdoor,
+)
 from benchmarks.support import keras_models
 from benchmarks.tasks import load_task
 from converter.integrity.__main__ import measure

@@ -9,9 +9,9 @@ import keras
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.lab.attacks.picture_backdoors import Labels, poisoned, trigger_backdoor
 from backend.numerics.integrity.integrity_score import updates_part
 from backend.numerics.integrity.update_clusters import update_clusters
-from benchmarks.integrity.attacks import Labels, poisoned, trigger_backdoor
 from benchmarks.integrity.models import CLASSES, HELD_OUT, Pool
 
 CLIENTS, ATTACKERS = 10, 3

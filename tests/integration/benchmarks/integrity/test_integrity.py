@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks.integrity.__main__ import Scored, auc, chosen_threshold, summary
-from benchmarks.integrity.attacks import (
+from backend.lab.attacks.picture_backdoors import (
     BLENDED,
     EDGE,
     PATCHES,
@@ -17,6 +16,7 @@ from benchmarks.integrity.attacks import (
     poisoned,
     trigger_backdoor,
 )
+from benchmarks.integrity.__main__ import Scored, auc, chosen_threshold, summary
 
 
 def model(kind: str, score: float, **changes: Any) -> Scored:
