@@ -1,0 +1,33 @@
+"""Rules by their names, such as `nnm+trimmed-mean`, made for the false updates of one round."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from backend.errors import SettingsError
+from backend.numerics.aggregators.composition import Aggregator, PreAggregator, chain
+from backend.numerics.aggregators.table import AGGREGATORS, PRE_AGGREGATORS, SPECS
+
+# Bucketing takes means of so many updates.
+_BUCKET = 2
+
+
+def rule_of(name: str, f: int, seed: int) -> Aggregator:
+    """Returns the rule for `f` false updates: names of pre-aggregators and one aggregator, joined by `+`.
+
+    `seed` is the round's. Raises SettingsError for other names.
+    """
+    *before, last = name.split("+")
+    known = [one for one in PRE_AGGREGATORS if "limit" not in SPECS[one].takes]
+    if last not in AGGREGATORS or any(one not in known for one in before):
+        raise SettingsError(
+            f"There is no rule {name}. Join any of {', '.join(known)}, and one of {', '.join(AGGREGATORS)} "
+            "by +."
+        )
+    values: dict[str, Any] = {"f": f, "seed": seed, "size": _BUCKET}
+
+    def arguments(one: str) -> dict[str, Any]:
+        return {argument: values[argument] for argument in SPECS[one].takes}
+
+    steps: list[PreAggregator] = [PRE_AGGREGATORS[one](**arguments(one)) for one in before]
+    return chain(*steps, AGGREGATORS[last](**arguments(last)))

@@ -1,0 +1,107 @@
+"""Digits of the gallery's task, trained while participants attack, with and without a rule against them."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from backend.commands.build import build_task
+from backend.errors import SettingsError, TaskFileError
+from backend.lab.robustness.attack_plan import plan_attack
+from backend.lab.robustness.attacked_training import AttackedRoundOutcome, AttackedTraining, RobustnessLab
+from backend.lab.robustness.robustness_task import RobustnessTask, open_robustness_task
+from backend.lab.robustness.rule_names import rule_of
+from tests.support.timeouts import HEAVY
+
+pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(HEAVY)]
+
+MODELS = Path(__file__).parents[4] / "models"
+CLIENTS, ATTACKERS, ROUNDS = 7, 2, 4
+
+
+@pytest.fixture(scope="module")
+def task() -> RobustnessTask:
+    build_task(MODELS / "digits")
+    return open_robustness_task(MODELS / "digits" / "task.toml")
+
+
+@pytest.fixture(scope="module")
+def lab(task: RobustnessTask) -> RobustnessLab:
+    return RobustnessLab(task)
+
+
+def training(
+    lab: RobustnessLab, attack: str, rule: str | None = None, attackers: int = ATTACKERS
+) -> AttackedTraining:
+    parts, chosen = lab.task.split(CLIENTS, None, 1), plan_attack(attack, lab.task, 1)
+    return AttackedTraining(lab, parts, attackers, chosen, partial(rule_of, rule) if rule else None, 1)
+
+
+def outcomes(lab: RobustnessLab, attack: str, rule: str | None = None) -> list[AttackedRoundOutcome]:
+    return list(training(lab, attack, rule).run(ROUNDS))
+
+
+def test_updates_ten_times_too_long_hold_back_the_mean_and_not_the_trimmed_mean(lab: RobustnessLab) -> None:
+    clean = outcomes(lab, "none")[-1].accuracy
+    attacked = outcomes(lab, "scaled")[-1].accuracy
+    defended = outcomes(lab, "scaled", "trimmed-mean")[-1].accuracy
+    assert clean > 0.9
+    assert attacked < clean - 0.1
+    assert defended > clean - 0.05
+
+
+def test_a_training_follows_from_its_seed(lab: RobustnessLab) -> None:
+    first, again = (training(lab, "alie", "nnm+median") for _ in range(2))
+    assert list(first.run(2)) == list(again.run(2))
+    np.testing.assert_array_equal(first.weights, again.weights)
+
+
+def test_the_servers_mean_is_the_rule_of_that_name(lab: RobustnessLab) -> None:
+    host, rule = training(lab, "none"), training(lab, "none", "mean")
+    host.round(0)
+    rule.round(0)
+    np.testing.assert_allclose(host.weights, rule.weights, atol=1e-6)
+
+
+def test_malformed_updates_are_refused_and_no_longer_counted_as_false(lab: RobustnessLab) -> None:
+    # Krum bears 2 false ones of 7; of the 5 that remain, none.
+    for attack in ("nan", "infinity", "gaussian-noise"):
+        outcome = training(lab, attack, "krum").round(0)
+        assert (outcome.refused, outcome.abandoned) == (2, None)
+
+
+def test_a_round_with_too_few_updates_for_its_rule_leaves_the_version(lab: RobustnessLab) -> None:
+    run = training(lab, "sign-flip", "bulyan")
+    outcome = run.round(0)
+    assert outcome.abandoned is not None
+    assert "needs at least 11 updates and got 7" in outcome.abandoned
+    np.testing.assert_array_equal(run.weights, lab.task.weights)
+
+
+@pytest.mark.parametrize("attack", ["model-replacement", "trigger-backdoor", "edge-case-backdoor"])
+def test_a_backdoor_is_measured_on_its_own_examples(lab: RobustnessLab, attack: str) -> None:
+    outcome = training(lab, attack).round(0)
+    assert outcome.backdoor is not None
+    assert 0.0 <= outcome.backdoor <= 1.0
+
+
+def test_clients_split_the_examples_evenly_or_by_class(task: RobustnessTask) -> None:
+    for alpha in (None, 0.3):
+        parts = task.split(CLIENTS, alpha, 2)
+        assert sorted(np.concatenate(parts).tolist()) == list(range(len(task.train)))
+    largest = [np.bincount(task.train.y[0][part]).max() / len(part) for part in parts]
+    assert np.mean(largest) > 0.2
+
+
+def test_what_cannot_be_attacked_is_refused_in_words(lab: RobustnessLab) -> None:
+    with pytest.raises(SettingsError, match="There is no attack shouting"):
+        plan_attack("shouting", lab.task, 1)
+    with pytest.raises(ValueError, match="cannot be the attackers"):
+        training(lab, "sign-flip", attackers=0)
+    with pytest.raises(TaskFileError, match="take fewer"):
+        lab.task.split(10**6, None, 0)
+    with pytest.raises(TaskFileError, match="task's own shards"):
+        open_robustness_task(MODELS.parent / "starters" / "image" / "task.toml")

@@ -1,0 +1,40 @@
+"""Rules by name: chains for f, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from backend.errors import SettingsError
+from backend.lab.robustness.rule_names import rule_of
+from backend.numerics.aggregators.composition import chain
+from backend.numerics.aggregators.coordinate_rules import trimmed_mean
+from backend.numerics.aggregators.pre_aggregators import arc, nnm
+from backend.numerics.aggregators.table import AGGREGATORS
+
+
+def test_a_chain_is_made_for_its_false_updates() -> None:
+    updates = np.random.default_rng(0).standard_normal((10, 30))
+    rule = rule_of("arc+nnm+trimmed-mean", 3, 0)
+    assert rule.f == 3
+    np.testing.assert_array_equal(rule(updates), chain(arc(3), nnm(3), trimmed_mean(3))(updates))
+
+
+@pytest.mark.parametrize("name", AGGREGATORS)
+def test_every_aggregator_has_its_name_alone_and_in_buckets(name: str) -> None:
+    updates = np.random.default_rng(0).standard_normal((12, 30))
+    assert rule_of(name, 0, 1)(updates).shape == (30,)
+    assert rule_of(f"bucketing+{name}", 0, 1)(updates).shape == (30,)
+
+
+def test_the_seed_is_the_rounds() -> None:
+    updates = np.random.default_rng(0).standard_normal((12, 30))
+    first, again, other = (rule_of("bucketing+median", 0, seed)(updates) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize("name", ["majority", "nnm", "median+nnm", "static-clip+mean", ""])
+def test_other_names_are_refused_with_those_that_exist(name: str) -> None:
+    with pytest.raises(SettingsError, match=r"There is no rule .*nnm.*trimmed-mean"):
+        rule_of(name, 1, 0)
