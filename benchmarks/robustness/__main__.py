@@ -1,0 +1,112 @@
+"""How much accuracy and which backdoors remain when some of the clients attack.
+
+Usage: python -m benchmarks.robustness [--task digits|cifar10] [--rules R ...] [--attacks A ...] [--json]
+
+Trains the task in process (backend/lab/robustness: the peer's trainer and the server's arithmetic, without
+its host) with every rule under every attack, on an even split of its examples and on one skewed by
+Dirichlet's alpha. Prints the table rule by attack: accuracy in percent, and a backdoor's success behind a
+slash. The fields are explained in docs/reference/benchmarks.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+from backend.commands.build import build_task
+from backend.errors import MingaError
+from backend.lab.attacks.table import DATA_ATTACKS, UPDATE_ATTACKS
+from benchmarks.robustness.cells import PLAIN, Grid, run_cells
+from benchmarks.robustness.summary import rows, summary, text_table
+from benchmarks.support.dense_task import ROOT
+from benchmarks.support.training_run import ONE_CORE
+
+RULES = (
+    PLAIN,
+    "median",
+    "trimmed-mean",
+    "multi-krum",
+    "geometric-median",
+    "centered-clip",
+    "norm-clip",
+    "flame",
+    "nnm+trimmed-mean",
+    "arc+nnm+trimmed-mean",
+)
+ATTACKS = (*UPDATE_ATTACKS, *DATA_ATTACKS)
+QUICK_RULES, QUICK_ATTACKS = (PLAIN, "nnm+trimmed-mean"), ("sign-flip", "model-replacement")
+QUICK_ROUNDS = 3
+
+
+def main() -> int:
+    options = _options()
+    if not 1 <= options.attackers < options.clients or min(options.rounds, options.seeds) < 1:
+        print("Give at least 1 attacker, fewer attackers than clients, 1 round and 1 seed.", file=sys.stderr)
+        return 2
+    if options.alpha <= 0:
+        print("--alpha is Dirichlet's concentration, a number above 0.", file=sys.stderr)
+        return 2
+    grid = Grid(
+        options.task,
+        options.clients,
+        options.attackers,
+        QUICK_ROUNDS if options.quick else options.rounds,
+        (None,) if options.quick else (None, options.alpha),
+        tuple(options.rules or (QUICK_RULES if options.quick else RULES)),
+        tuple(options.attacks or (QUICK_ATTACKS if options.quick else ATTACKS)),
+        1 if options.quick else options.seeds,
+    )
+    # TensorFlow reads these variables at import.
+    os.environ |= ONE_CORE
+    try:
+        _print(grid, options.runs, options.json)
+    except MingaError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+def _print(grid: Grid, folder: Path | None, as_json: bool) -> None:
+    """Trains what is missing and prints the results. Raises MingaError for names or tasks that don't fit."""
+    from backend.lab.robustness.attack_plan import plan_attack
+    from backend.lab.robustness.attacked_training import RobustnessLab
+    from backend.lab.robustness.robustness_task import open_robustness_task
+    from backend.lab.robustness.rule_names import rule_of
+
+    for rule in grid.rules:
+        rule_of(rule, grid.attackers, 0)
+    build_task(ROOT / "models" / grid.task)
+    task = open_robustness_task(ROOT / "models" / grid.task / "task.toml")
+    for attack in grid.attacks:
+        plan_attack(attack, task, 0)
+    results = run_cells(RobustnessLab(task), grid.cells(), folder)
+    if as_json:
+        settings = {"task": grid.task, "clients": grid.clients, "attackers": grid.attackers}
+        settings |= {"rounds": grid.rounds, "seeds": grid.seeds}
+        print(json.dumps(settings | summary(results) | {"rows": rows(results)}))
+        return
+    print(text_table(rows(results)), "\n")
+    print("\n".join(f"{name}: {value}" for name, value in summary(results).items()))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.robustness", description=__doc__)
+    parser.add_argument("--task", choices=("digits", "cifar10"), default="digits")
+    parser.add_argument("--clients", type=int, default=10)
+    parser.add_argument("--attackers", type=int, default=3, help="of the clients; rules are made for so many")
+    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--seeds", type=int, default=2, help="trainings of each kind")
+    parser.add_argument("--alpha", type=float, default=0.3, help="Dirichlet's, of the skewed split")
+    parser.add_argument("--rules", nargs="+", help="such as median or nnm+trimmed-mean")
+    parser.add_argument("--attacks", nargs="+", help="of docs/reference/attacks.md")
+    parser.add_argument("--runs", type=Path, help="a folder of finished trainings, to resume")
+    parser.add_argument("--quick", action="store_true", help="two rules, two attacks, 3 rounds, even split")
+    parser.add_argument("--json", action="store_true", help="print one line of JSON")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,138 @@
+"""The trainings of the benchmark: one for each split, rule, attack and seed, kept in files to resume."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from backend.lab.robustness.attack_plan import NO_ATTACK
+
+if TYPE_CHECKING:
+    from backend.lab.robustness.attacked_training import RobustnessLab
+
+# The server's own weighted mean, without a rule.
+PLAIN = "mean"
+# The last tenth of the rounds counts: single rounds vary.
+_LAST = 10
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One training; `alpha` None splits the examples evenly."""
+
+    task: str
+    clients: int
+    attackers: int
+    rounds: int
+    alpha: float | None
+    rule: str
+    attack: str
+    seed: int
+
+    @property
+    def file_name(self) -> str:
+        """The name of its file, with all that its result depends on."""
+        split = "iid" if self.alpha is None else f"alpha{self.alpha:g}"
+        people = f"{self.attackers}of{self.clients}"
+        return f"{self.task}-{people}-r{self.rounds}-{split}-{self.rule}-{self.attack}-s{self.seed}.json"
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """The curves of one training, a value for each round. `refused` counts updates, `abandoned` rounds."""
+
+    accuracy: list[float]
+    backdoor: list[float]
+    refused: int
+    abandoned: int
+    reason: str | None
+    seconds: float
+
+    @property
+    def final_accuracy(self) -> float:
+        """The mean accuracy of the last tenth of the rounds."""
+        return _last_mean(self.accuracy)
+
+    @property
+    def final_backdoor(self) -> float | None:
+        """The mean success of the backdoor in the last tenth of the rounds; None without backdoor."""
+        return _last_mean(self.backdoor) if self.backdoor else None
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What the benchmark trains. The plain mean without attack is added for each split and seed."""
+
+    task: str
+    clients: int
+    attackers: int
+    rounds: int
+    alphas: tuple[float | None, ...]
+    rules: tuple[str, ...]
+    attacks: tuple[str, ...]
+    seeds: int
+
+    def cells(self) -> Iterator[Cell]:
+        """Yields the trainings, those without attack first."""
+        attacks = (NO_ATTACK, *(attack for attack in self.attacks if attack != NO_ATTACK))
+        rules = (PLAIN, *(rule for rule in self.rules if rule != PLAIN))
+        for seed, alpha, attack, rule in product(range(self.seeds), self.alphas, attacks, rules):
+            yield Cell(self.task, self.clients, self.attackers, self.rounds, alpha, rule, attack, seed)
+
+
+def run_cell(lab: RobustnessLab, cell: Cell) -> CellResult:
+    """Trains one cell."""
+    from backend.lab.robustness.attack_plan import plan_attack
+    from backend.lab.robustness.attacked_training import AttackedTraining
+    from backend.lab.robustness.rule_names import rule_of
+
+    started = time.perf_counter()
+    parts = lab.task.split(cell.clients, cell.alpha, cell.seed)
+    attack = plan_attack(cell.attack, lab.task, cell.seed)
+    rule = None if cell.rule == PLAIN else partial(rule_of, cell.rule)
+    training = AttackedTraining(lab, parts, cell.attackers, attack, rule, cell.seed)
+    outcomes = list(training.run(cell.rounds))
+    reasons = [one.abandoned for one in outcomes if one.abandoned]
+    return CellResult(
+        [round(one.accuracy, 4) for one in outcomes],
+        [round(one.backdoor, 4) for one in outcomes if one.backdoor is not None],
+        sum(one.refused for one in outcomes),
+        len(reasons),
+        reasons[0] if reasons else None,
+        round(time.perf_counter() - started, 2),
+    )
+
+
+def run_cells(lab: RobustnessLab, cells: Iterable[Cell], folder: Path | None) -> dict[Cell, CellResult]:
+    """Trains the cells that have no file in `folder` yet; writes a file after each, and reports it."""
+    results = {}
+    for cell in cells:
+        path = None if folder is None else folder / cell.file_name
+        if path is not None and path.is_file():
+            results[cell] = CellResult(**json.loads(path.read_text("utf-8")))
+            continue
+        results[cell] = run_cell(lab, cell)
+        if path is not None:
+            write_result(path, results[cell])
+        print(f"{cell.file_name}: {results[cell].final_accuracy:.4f}", file=sys.stderr, flush=True)
+    return results
+
+
+def write_result(path: Path, result: CellResult) -> None:
+    """Writes a file as a whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial_file = path.with_suffix(".partial")
+    partial_file.write_text(json.dumps(asdict(result)), "utf-8")
+    partial_file.replace(path)
+
+
+def _last_mean(curve: list[float]) -> float:
+    last = curve[-max(1, len(curve) // _LAST) :]
+    return sum(last) / len(last)
