@@ -30,7 +30,7 @@ def gaussian_noise(deviation: float = 10.0, seed: int = 0) -> UpdateAttack:
 
 
 def not_finite(value: float = float("nan")) -> UpdateAttack:
-    """Sends NaN or infinity in place of every value (ByzFL's `Inf`). Knows the size alone.
+    """Sends NaN, as broken devices do, or infinity (ByzFL's `Inf`) in place of every value. Knows the size.
 
     Raises ValueError for a finite value.
     """

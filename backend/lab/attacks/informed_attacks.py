@@ -80,7 +80,7 @@ def min_max(direction: Direction = "deviation") -> UpdateAttack:
     """Sends the honest mean plus as much of a harmful direction as the honest updates' diameter hides.
 
     The largest factor at which no distance to an honest update exceeds the largest between two of them
-    (Shejwalkar and Houmansadr 2021, equation 8, solved exactly). Sees the honest updates.
+    (Shejwalkar and Houmansadr 2021, solved exactly). Sees the honest updates.
     """
     checked = _checked_direction(direction)
 
@@ -98,7 +98,7 @@ def min_max(direction: Direction = "deviation") -> UpdateAttack:
 def min_sum(direction: Direction = "deviation") -> UpdateAttack:
     """Like min-max, with the sum of squared distances bounded by the largest of an honest update.
 
-    Shejwalkar and Houmansadr 2021, equation 9, solved exactly. Sees the honest updates.
+    Shejwalkar and Houmansadr 2021, solved exactly. Sees the honest updates.
     """
     checked = _checked_direction(direction)
 

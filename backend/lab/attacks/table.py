@@ -77,7 +77,7 @@ ATTACK_SPECS: dict[str, AttackSpec] = {
     "gaussian-noise": AttackSpec(
         "values from a normal distribution around 0, of deviation 10", "Blanchard et al. 2017", "the size"
     ),
-    "nan": AttackSpec("NaN in place of every value", "ByzFL, `Inf`", "the size"),
+    "nan": AttackSpec("NaN in place of every value", "what broken devices send", "the size"),
     "infinity": AttackSpec("infinity in place of every value", "ByzFL, `Inf`", "the size"),
     "alie": AttackSpec(
         "honest mean plus z deviations of each coordinate, as many as the nearest honest updates support",
@@ -97,13 +97,13 @@ ATTACK_SPECS: dict[str, AttackSpec] = {
     "min-max": AttackSpec(
         "honest mean plus a multiple of the deviations, no farther from any honest update than two of these "
         "are apart",
-        "Shejwalkar and Houmansadr 2021, equation 8",
+        "Shejwalkar and Houmansadr 2021, min-max",
         _HONEST,
         sees_honest=True,
     ),
     "min-sum": AttackSpec(
         "the same, with the sum of squared distances at most the largest of an honest update",
-        "Shejwalkar and Houmansadr 2021, equation 9",
+        "Shejwalkar and Houmansadr 2021, min-sum",
         _HONEST,
         sees_honest=True,
     ),
