@@ -59,7 +59,7 @@ class RobustTable(TaskTable, frozen=True, dict=True):
     rule: RuleName
     attackers: Annotated[int, Meta(ge=0, le=5000)]
     before: Annotated[tuple[StepBefore, ...], Meta(max_length=4)] = ()
-    memory: Annotated[int, Meta(ge=1, le=4096)] = 256
+    memory: Annotated[int, Meta(ge=1, le=4096)] = 512
 
     def __post_init__(self) -> None:
         if self.rule == "mean" and not self.before:

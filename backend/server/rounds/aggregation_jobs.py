@@ -113,7 +113,8 @@ class AggregationJobs:
             "abandoned", reason, seconds, self._clock(), self._state.connected.devices
         )
         contributions = accumulator.contributions(self._state.connected.devices, counted=False)
-        self._background.spawn(self._free(accumulator))
+        # Submitted here, as in `add`: after the updates that were accepted.
+        self._ask_worker(accumulator.mean.close)
         self._background.spawn(self._record_abandoned(record, contributions))
 
     def record_evaluation(self, evaluation: EvaluationRecord) -> None:
@@ -213,9 +214,6 @@ class AggregationJobs:
     async def _record_abandoned(self, record: RoundRecord, contributions: list[ContributionRecord]) -> None:
         await self._background.stored(lambda: self._state.history.add_abandoned(record, contributions))
         self._state.notice(task_events.RoundEnded(record, None))
-
-    async def _free(self, accumulator: RoundAccumulator) -> None:
-        await self._ask_worker(accumulator.mean.close)
 
     async def _load_clustering(self) -> None:
         await self._ask_worker(load_clustering)

@@ -71,6 +71,20 @@ def test_a_fault_of_the_task_file_is_told_with_its_line(
     assert line.startswith("quorum")
 
 
+def test_rounds_too_small_for_a_robust_rule_are_told_with_the_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_task(tmp_path / "tiny", min_available_clients=6, quorum=6)
+    file = folder / "task.toml"
+    text = file.read_text("utf-8") + '[security.robust]\nrule = "krum"\nbefore = ["nnm"]\nattackers = '
+    file.write_text(f"{text}2\n", "utf-8")
+    code, found = check(capsys, folder)
+    assert code == 2
+    assert "needs at least 7 updates to bear attackers = 2: of 6 it bears 1" in about(found, "task")["text"]
+    file.write_text(f"{text}1\n", "utf-8")
+    assert "robust" not in json.dumps(check(capsys, folder)[1])
+
+
 def test_files_that_are_not_what_they_say_are_found(cats: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (cats / "model.keras").write_bytes(b"\x80\x04 no zip file")
     (cats / "data.csv").write_bytes(b"a,b\n1,2\n3\n")

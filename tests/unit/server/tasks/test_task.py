@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -121,3 +122,14 @@ async def test_the_rate_of_the_first_objective_is_the_bundles(tmp_path: Path, st
         task = await load_task(folder / "task.toml", [], frozenset(OPS), stores.blobs)
         rates.append(task.learning_rate)
     assert rates == [7.0, task.bundle.manifest.optimizer.learning_rate]
+
+
+async def test_flame_is_refused_where_what_it_clusters_with_is_not_installed(
+    tmp_path: Path, stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_task(tmp_path / "tiny", min_available_clients=3, quorum=3)
+    flame = ['security.robust.rule="flame"', "security.robust.attackers=1"]
+    await load_task(folder / "task.toml", flame, frozenset(OPS), stores.blobs)
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(TaskFileError, match=r"needs scikit-learn.*pip install 'minga.robust.'"):
+        await load_task(folder / "task.toml", flame, frozenset(OPS), stores.blobs)
