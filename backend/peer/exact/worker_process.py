@@ -44,6 +44,8 @@ class WorkerProcess:
         self._save: Callable[[Message], None] | None = None
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._tasks: set[asyncio.Task[None]] = set()
+        # States that are being saved.
+        self._saves: set[asyncio.Task[None]] = set()
         self._last_id = 0
         self._errors: list[str] = []
 
@@ -72,7 +74,8 @@ class WorkerProcess:
     ) -> Message:
         """Sends a message of the worker's and returns its answer.
 
-        `report` gets the progress before it; `save` gets, in a thread, the states that a training saves.
+        `report` gets the progress before it; `save` gets, in a thread, the states that a training saves, and
+        is done with the last one when this returns.
         Raises PeerError with the worker's sentence if it fails, or ends.
         """
         self._last_id += 1
@@ -84,6 +87,8 @@ class WorkerProcess:
             return await answer
         finally:
             self._answers.pop(self._last_id, None)
+            # A state that cannot be written costs nothing else.
+            await asyncio.gather(*self._saves, return_exceptions=True)
 
     async def stop(self) -> None:
         """Ends the current work after the current step; its question is answered."""
@@ -147,7 +152,9 @@ class WorkerProcess:
                 self._progress(message)
         elif kind == "state":
             if self._save is not None:
-                self._spawn(asyncio.to_thread(self._save, message))
+                saving = asyncio.create_task(asyncio.to_thread(self._save, message))
+                self._saves.add(saving)
+                saving.add_done_callback(self._saves.discard)
         elif (answer := self._answers.get(message.get("id", 0))) is not None and not answer.done():
             if kind == "failed":
                 answer.set_exception(PeerError(str(message["message"])))

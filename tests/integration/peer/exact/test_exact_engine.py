@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import itertools
 import json
+import threading
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -110,6 +111,31 @@ async def test_a_continued_training_has_the_bits_and_checkpoints_of_an_uninterru
         assert again.update.tobytes() == alone.update.tobytes()
         for name in ("examples", "steps", "planned", "loss", "sums", "checkpoints"):
             assert getattr(again, name) == getattr(alone, name)
+
+
+async def test_a_training_ends_after_its_last_state_is_written(engine: ExactEngine, folder: Folder) -> None:
+    """Else a state would be written after the unit is over and its file deleted."""
+    may_write, trained, states = threading.Event(), asyncio.Event(), list[TrainingState]()
+
+    def write(state: TrainingState) -> None:
+        may_write.wait()
+        states.append(state)
+
+    def report(progress: TrainingProgress) -> None:
+        if progress.step == 40:
+            trained.set()
+
+    plan = TrainingPlan(epochs=5, learning_rate=0.01, seed=7, batch_size=8)
+    rows, saver = ShardRows((folder.shard,), 32, 64), StateSaver(0.0, write)
+    training = asyncio.create_task(engine.train(folder.weights, plan, rows, never, report, saver))
+    try:
+        await trained.wait()
+        done, _ = await asyncio.wait([training], timeout=1.0)
+        assert not done
+    finally:
+        may_write.set()
+    assert (await training).steps == 40
+    assert states
 
 
 async def test_a_training_ends_before_its_deadline(engine: ExactEngine, folder: Folder) -> None:
