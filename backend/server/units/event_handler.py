@@ -181,7 +181,7 @@ class UnitEventHandler:
                 # Own weights allow one unit at a time: the next unit then starts from a defined result.
                 member.slots = min(message.slots, 1) if self._state.units.keeps_own else message.slots
                 if member.ready:
-                    self._state.scheduler.set_slots(client, member.slots, message.offline)
+                    self._state.scheduler.set_slots(client, message.slots, message.offline)
                     self._dispatcher.wants(client)
             case unit_messages.Beat():
                 return self._heartbeat(client, message, now)
