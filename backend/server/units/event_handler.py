@@ -123,7 +123,7 @@ class UnitEventHandler:
             client=client.id,
             bundle=state.task.bundle.address,
             chunk_bytes=state.limits.chunk_bytes,
-            # Own weights allow one unit at a time, so that nothing can be buffered.
+            # A unit from own weights starts where the one before ended: nothing is buffered.
             offline=0 if state.units.keeps_own else state.units.offline,
         )
         state.connected.tell(client.id, enlisted)

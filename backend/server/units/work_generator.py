@@ -64,7 +64,7 @@ def rules_of(task: Task, may_take_out: bool = True) -> Rules:
             usual=units.lease,
             least=min(MIN_LEASE_SECONDS, units.lease),
             most=MAX_LEASE_FACTOR * units.lease,
-            offline=units.offline,
+            offline=0.0 if units.keeps_own else units.offline,
         ),
         trust=TrustRules(
             proven=trust.checked,
