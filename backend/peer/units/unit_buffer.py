@@ -9,7 +9,7 @@ from backend.protocols.client.unit_client import UnitClientMachine
 from backend.protocols.client.unit_client_events import WantUnits
 from backend.protocols.client.units_in_hand import UnitStage
 
-# The memory for buffered units, of hundreds of a peer's machine.
+# The memory for buffered units: a small part of what a peer's machine has.
 MEMORY_BYTES = 2**30
 
 
@@ -40,7 +40,7 @@ class UnitBuffer:
 
     def loaded(self, held: UnitClientMachine) -> None:
         """Reports how many units can be trained offline when more than ever are loaded."""
-        units = len(held.held)
+        units = sum(one.stage in (UnitStage.QUEUED, UnitStage.TRAINING) for one in held.held.values())
         if held.offline and UnitStage.FETCHING not in held.hand.stages and units > self._most_loaded:
             self._most_loaded = units
             seconds = round(units * self._unit_seconds / self._options.at_once)
