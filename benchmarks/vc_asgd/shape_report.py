@@ -67,7 +67,9 @@ def _paper_pictures(runs: Sequence[CellRun]) -> dict[str, str]:
     found = {}
     for place in ("P1C3", "P3C3", "P5C5"):
         lines = [_by_time(runs, cell, cell) for cell in PLACES if cell.startswith(place)]
-        found[f"paper-{place.lower()}"] = _drawn(f"Units at once on {place}", "seconds", lines)
+        # One cell alone compares nothing.
+        if sum(line is not None for line in lines) > 1:
+            found[f"paper-{place.lower()}"] = _drawn(f"Units at once on {place}", "seconds", lines)
     alphas = {ALPHA_PLACE: PLACES[ALPHA_PLACE], **ALPHA_CELLS}
     lines = [_by_epoch(runs, cell, alpha_label(one.alpha)) for cell, one in alphas.items()]
     found["paper-alpha"] = _drawn(f"Alpha on {ALPHA_PLACE}", "epoch", lines)

@@ -108,7 +108,13 @@ async def _headless(args: argparse.Namespace) -> int:
     began = time.monotonic()
     if not args.json:
         print("Starting a server, a peer and two browsers. The first round takes about a minute.", flush=True)
-    settings = (f"{TASK}.coordination.min_available_clients=3", f"{TASK}.coordination.rounds={args.rounds}")
+    settings = (
+        f"{TASK}.coordination.min_available_clients=3",
+        f"{TASK}.coordination.rounds={args.rounds}",
+        # Nobody is late: with few cores, a browser's first round may take minutes.
+        f"{TASK}.coordination.deadline={ROUND_SECONDS / 2}",
+        f"{TASK}.coordination.adaptive_deadline=false",
+    )
     async with Ensemble() as ensemble:
         url = await ensemble.start_server(HOST, args.port or 0, *settings)
         await asyncio.gather(

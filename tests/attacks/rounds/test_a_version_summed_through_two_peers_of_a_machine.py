@@ -33,6 +33,7 @@ async def test_peers_of_a_folder_reveal_for_a_version_in_one_round(tmp_path: Pat
             server.sum_of([client_id(token) for token in one], 1, 0),
             server.sum_of([client_id(token) for token in other], 2, 0),
         )
+        await server.a_decline()
         stop.set()
         await asyncio.gather(*running)
     twice = {client_id(one[0]), client_id(other[0])}

@@ -77,6 +77,12 @@ class LyingServer:
             while sum(one.ready.is_set() for one in self.volunteers.values()) < clients:
                 await self._change()
 
+    async def a_decline(self) -> None:
+        """Waits until a client declined a round; others' shares may have revealed its sum before."""
+        async with asyncio.timeout(PATIENCE):
+            while not self.declined:
+                await self._change()
+
     async def sum_of(self, cohort: Collection[str], number: int, version: int) -> Sum | None:
         """Plays round `number` of `version` with `cohort`; returns the sum, or None if none is revealed."""
         terms = self._terms(number, version)

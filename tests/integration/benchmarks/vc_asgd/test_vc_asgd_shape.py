@@ -259,6 +259,8 @@ def test_tables_and_pictures_show_what_was_run() -> None:
         "virtual-slots": 3,
     }
     assert shape_pictures([], None) == {}
+    one_cell = [run for run in all_runs() if run.cell == "P3C3T4"]
+    assert set(shape_pictures(one_cell, None)) == {"paper-alpha"}
 
 
 # Real and simulated runs.
