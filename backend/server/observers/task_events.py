@@ -104,13 +104,14 @@ class PeersAveraged:
 
 @dataclass(frozen=True)
 class UnitLeased:
-    """A client was granted a lease of a work unit of `shard`."""
+    """A client was granted a lease of a work unit of `shard`, or got its lease `again` after a restart."""
 
     client: str
     lease: int
     unit: int
     epoch: int
     shard: int
+    again: bool = False
 
 
 @dataclass(frozen=True)

@@ -193,7 +193,7 @@ class Dispatcher:
         work.over = False
         self._open.setdefault(work.grant.client, set()).add(lease)
         grant = work.grant
-        leased = task_events.UnitLeased(grant.client, lease, grant.unit, work.epoch, grant.shard)
+        leased = task_events.UnitLeased(grant.client, lease, grant.unit, work.epoch, grant.shard, again=True)
         self._state.notice(leased)
         self._state.background.spawn(self._send_unit(lease))
 

@@ -178,8 +178,7 @@ class UnitEventHandler:
                     return self._dismissed([client], refusal)
                 self._ready(client, member, message)
             case unit_messages.Want():
-                # Own weights allow one unit at a time: the next unit then starts from a defined result.
-                member.slots = min(message.slots, 1) if self._state.units.keeps_own else message.slots
+                member.slots = message.slots
                 if member.ready:
                     self._state.scheduler.set_slots(client, message.slots, message.offline)
                     self._dispatcher.wants(client)

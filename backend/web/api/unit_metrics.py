@@ -44,7 +44,7 @@ class UnitFigures:
     def notice(self, task: str, event: task_events.TaskEvent) -> None:
         """See Observer."""
         match event:
-            case task_events.UnitLeased():
+            case task_events.UnitLeased(again=False):
                 self._leased.labels(task).inc()
             case task_events.UnitReturned():
                 self._returned.labels(task, "yes" if event.late else "no").inc()

@@ -33,6 +33,7 @@ def test_what_becomes_of_work_units_is_counted_by_task() -> None:
     for event in (
         task_events.UnitLeased("a", lease=1, unit=1, epoch=1, shard=0),
         task_events.UnitLeased("b", lease=2, unit=2, epoch=1, shard=1),
+        task_events.UnitLeased("b", lease=2, unit=2, epoch=1, shard=1, again=True),
         task_events.UnitReleased("b", 2, "preempted"),
         task_events.UnitReturned("a", 1, late=True),
         task_events.UnitRejected("c", 3, "disagrees", "It differs from the others'."),
