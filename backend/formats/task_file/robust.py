@@ -84,13 +84,21 @@ class RobustTable(TaskTable, frozen=True, dict=True):
         """The least number of updates of which `attackers` false ones are borne."""
         return self._least
 
+    def least_for(self, attackers: int) -> int:
+        """Returns the least number of updates of which so many false ones are borne; 0 if none suffices."""
+        counts = range(max(1, attackers), _MOST_UPDATES + 1)
+        return next((count for count in counts if self._tolerance(count) >= attackers), 0)
+
     def most_attackers(self, count: int) -> int:
         """Returns how many false ones of `count` updates are borne at most."""
         return max(0, self._tolerance(count))
 
-    def aggregator(self, seed: int) -> Aggregator:
-        """Returns the rule with the steps before it. They draw from `seed`: take a new secret each round."""
-        given: dict[str, Any] = {"f": self.attackers, "seed": seed}
+    def aggregator(self, seed: int, refused: int = 0) -> Aggregator:
+        """Returns the rule with the steps before it, for `attackers` of whom so many were `refused` already.
+
+        They draw from `seed`: take a new secret each round.
+        """
+        given: dict[str, Any] = {"f": self.attackers - refused, "seed": seed}
         steps: list[PreAggregator] = []
         for step in self.before:
             if isinstance(step, str):
@@ -103,8 +111,7 @@ class RobustTable(TaskTable, frozen=True, dict=True):
 
     @cached_property
     def _least(self) -> int:
-        counts = range(max(1, self.attackers), _MOST_UPDATES + 1)
-        return next((count for count in counts if self._tolerance(count) >= self.attackers), 0)
+        return self.least_for(self.attackers)
 
     @cached_property
     def _tolerance(self) -> Callable[[int], int]:

@@ -30,10 +30,11 @@ class RobustMean:
 
     Rules without a place for weights ignore the updates' weights. After `mean`, `left_out` has the numbers of
     the updates that a rule which chooses updates did not use, in the order of `add`; empty for other rules.
+    `rule` may be replaced until then.
     """
 
     def __init__(self, rule: Aggregator, buffer: UpdateBuffer) -> None:
-        self._rule, self._buffer = rule, buffer
+        self.rule, self._buffer = rule, buffer
         self._weights: list[float] = []
         self.left_out: list[int] = []
 
@@ -58,9 +59,9 @@ class RobustMean:
         Raises ValueError, with the numbers, for too few updates, and for one that is not finite.
         """
         try:
-            self._rule.check(self.count)
+            self.rule.check(self.count)
             updates = UpdateSet(self._buffer.rows(), self._weights)
-            aggregate = self._rule.rule(updates)
+            aggregate = self.rule.rule(updates)
             self.left_out = updates.unused or []
             return aggregate
         finally:

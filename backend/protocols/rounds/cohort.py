@@ -54,6 +54,10 @@ class Cohort:
         """The number of accepted updates."""
         return sum(member.standing is CohortStage.ACCEPTED for member in self.members.values())
 
+    def false_updates(self) -> int:
+        """The number of members whose update was refused for a fault of its own."""
+        return sum(member.sent_false_update for member in self.members.values())
+
     def counts(self) -> tuple[int, int]:
         """The number of members, and of those whose update was accepted or refused."""
         done = (CohortStage.ACCEPTED, CohortStage.REFUSED)

@@ -8,6 +8,8 @@ from enum import StrEnum
 from backend.errors import (
     BadExamplesError,
     DuplicateError,
+    NormTooLargeError,
+    NotFiniteError,
     NotSelectedError,
     StaleRoundError,
     UpdateRefusedError,
@@ -29,13 +31,16 @@ class CohortStage(StrEnum):
 
 
 OUTSTANDING = frozenset({CohortStage.TRAINING, CohortStage.SENDING})
+# Faults of an update itself; other refusals concern its time or its sender.
+FALSE_UPDATE = (NotFiniteError, NormTooLargeError, WrongLengthError, BadExamplesError)
 
 
 @dataclass
 class CohortMember:
     """One client in the open round; `work` is the most that its plan asks for.
 
-    `household` is the network by which it was selected, also after it left.
+    `household` is the network by which it was selected, also after it left. `sent_false_update` says whether
+    its update was refused for a fault of its own.
     """
 
     shards: tuple[int, ...]
@@ -45,11 +50,17 @@ class CohortMember:
     standing: CohortStage = CohortStage.TRAINING
     lost_at: float | None = None
     offer: Offer | None = None
+    sent_false_update: bool = False
 
     @property
     def outstanding(self) -> bool:
         """Whether the round waits for it."""
         return self.standing in OUTSTANDING
+
+    def refuse(self, error: UpdateRefusedError) -> None:
+        """Notes that its update of this round is refused: it sends no other."""
+        self.standing = CohortStage.REFUSED
+        self.sent_false_update = isinstance(error, FALSE_UPDATE)
 
 
 def not_selected(round_number: int) -> UpdateRefusedError:

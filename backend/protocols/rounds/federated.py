@@ -57,7 +57,7 @@ class Round(Rounds[Cohort, Effect]):
             self.attendance.ready(client)
             return [GrantUpload(client, offer)]
         if member.standing is CohortStage.TRAINING:
-            member.standing = CohortStage.REFUSED
+            member.refuse(error)
         return [RefuseUpdate(client, offer.round, error), *self._settle(now)]
 
     def update_arrived(
@@ -89,7 +89,7 @@ class Round(Rounds[Cohort, Effect]):
         member = self._member(client, number)
         if member is None or member.standing is not CohortStage.SENDING:
             return []
-        member.standing = CohortStage.REFUSED
+        member.refuse(error)
         return [RefuseUpdate(client, number, error), *self._settle(now)]
 
     # Masked rounds.
@@ -101,7 +101,7 @@ class Round(Rounds[Cohort, Effect]):
         member = self._member(client, number)
         if member is None or not member.outstanding:
             return []
-        member.standing = CohortStage.REFUSED
+        member.refuse(error)
         return [RefuseUpdate(client, number, error), *self._settle(now)]
 
     def shared_falsely(self, client: ClientId, now: float) -> list[Effect]:
@@ -221,9 +221,10 @@ class Round(Rounds[Cohort, Effect]):
 
     def _end(self, cohort: Cohort, now: float) -> list[Effect]:
         refusals = cohort.end(now, self.attendance, self._speeds)
-        accepted = cohort.accepted()
-        if accepted >= self.plan.quorum:
+        accepted, false = cohort.accepted(), min(cohort.false_updates(), self.plan.attackers)
+        quorum = self.plan.quorum - false
+        if accepted >= quorum:
             self._enter(RoundPhase.AGGREGATING)
-            return [*refusals, Aggregate(self.round, self.version)]
-        reason = f"{accepted} of at least {self.plan.quorum} updates arrived in time."
+            return [*refusals, Aggregate(self.round, self.version, false)]
+        reason = f"{accepted} of at least {quorum} updates arrived in time."
         return [*refusals, *self._abandon(reason, now)]

@@ -22,8 +22,9 @@ class RoundPlan:
     each and at most `most_masked` clients in a round, `most_per_household` of them of one household (0 is no
     limit). `holdout_examples` are the sizes of held-out shards that clients evaluate on; without any they
     evaluate on their own. Where it is `withheld`, clients report neither loss nor sums. A round waits `grace`
-    seconds for a client that lost its connection. The task file is checked for consistency where it is read,
-    not here.
+    seconds for a client that lost its connection. The aggregate bears `attackers` false updates, fewer than
+    the `quorum`, from which refused ones are subtracted. The task file is checked for consistency where it is
+    read, not here.
     """
 
     rounds: int
@@ -56,6 +57,7 @@ class RoundPlan:
     masked_bytes: int = 0
     most_masked: int = 0
     most_per_household: int = 0
+    attackers: int = 0
 
     @property
     def metric_rows(self) -> int:

@@ -90,10 +90,14 @@ class RefuseUpdate:
 
 @dataclass(frozen=True)
 class Aggregate:
-    """Ends a round with enough updates: the host makes the next version, then calls `aggregated`."""
+    """Ends a round with enough updates: the host makes the next version, then calls `aggregated`.
+
+    So many `false_updates`, of those that a robust rule bears, were refused.
+    """
 
     round: int
     version: int
+    false_updates: int = 0
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ class RoundEffectRunner:
                 case round_effects.RefuseUpdate():
                     self._refuse(effect, now)
                 case round_effects.Aggregate():
-                    self._aggregate(now)
+                    self._aggregate(effect, now)
                 case round_effects.Restore():
                     self._jobs.restore(effect.round)
                 case round_effects.Abandon():
@@ -120,10 +120,10 @@ class RoundEffectRunner:
         else:
             self.perform(self._state.machine.training_failed(fail.round, fail.reason, now), now)
 
-    def _aggregate(self, now: float) -> None:
+    def _aggregate(self, ended: round_effects.Aggregate, now: float) -> None:
         """Makes a version from the accepted updates; in a masked round the masks are removed first."""
         accumulator = self._state.accumulator
-        accumulator.seconds = now - accumulator.opened
+        accumulator.end(now - accumulator.opened, ended.false_updates)
         if self._state.masked is None:
             self._jobs.make_version(accumulator, accumulator.seconds)
         else:

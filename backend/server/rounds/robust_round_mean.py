@@ -20,7 +20,8 @@ class RobustRoundMean:
     """Aggregates the updates of one round by a robust rule (see UpdateMean). Owns the updates until `close`.
 
     Each update counts once, whatever number of examples its client claims (decision 0090). An update that the
-    disk does not take fails the round, not its client.
+    disk does not take fails the round, not its client. Of the table's attackers, `refused` ones are not among
+    the updates.
     """
 
     def __init__(
@@ -28,9 +29,10 @@ class RobustRoundMean:
     ) -> None:
         """Takes at most `most` updates of `size` values; those beyond the table's memory go to `folder`."""
         memory = min(table.memory * MIB, most * size * VALUE_BYTES)
-        rule = table.aggregator(int.from_bytes(draw(_SEED_BYTES), "big"))
         self._table = table
-        self._mean = RobustMean(rule, UpdateSpool(size, memory, folder))
+        self._seed = int.from_bytes(draw(_SEED_BYTES), "big")
+        self._mean = RobustMean(table.aggregator(self._seed), UpdateSpool(size, memory, folder))
+        self.refused = 0
         self._failure: StoreError | None = None
 
     def add(self, update: Vector, weight: int = 1) -> None:
@@ -52,6 +54,7 @@ class RobustRoundMean:
             if self._failure is not None:
                 raise self._failure
             self._check_count()
+            self._mean.rule = self._table.aggregator(self._seed, self.refused)
             return self._mean.mean()
         except ValueError as error:
             raise AggregationError(f"{self.rule} made no version of this round: {error}") from error
@@ -74,9 +77,11 @@ class RobustRoundMean:
 
     def _check_count(self) -> None:
         table, count = self._table, self._mean.count
-        if count < table.least:
+        least = table.least_for(table.attackers - self.refused)
+        if count < least:
+            beside = f" beside {self.refused} refused as false" if self.refused else ""
             raise AggregationError(
-                f"{self.rule} needs at least {table.least} updates to bear attackers = {table.attackers}, "
+                f"{self.rule} needs at least {least} updates{beside} to bear attackers = {table.attackers}, "
                 f"and {count} were accepted, of which it bears {table.most_attackers(count)}. The next round "
                 "may have more; else lower security.robust.attackers."
             )

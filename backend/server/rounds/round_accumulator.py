@@ -88,6 +88,12 @@ class RoundAccumulator:
         if self.masked is not None:
             self.masked.add(content)
 
+    def end(self, seconds: float, false_updates: int) -> None:
+        """Notes the end of the round after `seconds`: so many updates that a rule bears were refused."""
+        self.seconds = seconds
+        if isinstance(self.mean, RobustRoundMean):
+            self.mean.refused = false_updates
+
     @property
     def examples(self) -> int:
         """The examples of all updates together; 0 under `private`, and before the sum is unmasked."""

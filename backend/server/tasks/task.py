@@ -142,6 +142,7 @@ class Task:
             ),
             most_masked=self.file.security.masked.most_clients,
             most_per_household=self.file.security.masked.seats_per_household,
+            attackers=self.file.security.robust.attackers if self.file.security.robust else 0,
         )
 
     def server_optimizer(self) -> ServerOptimizer:

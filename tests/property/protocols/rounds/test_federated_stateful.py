@@ -43,6 +43,7 @@ PLANS = st.builds(
     aggregation=st.sampled_from([("open",), ("masked",), ("masked", "open")]),
     masked_bytes=st.just(8),
     most_masked=st.just(10),
+    attackers=st.sampled_from([0, 1]),
     stop=st.builds(
         StopRules,
         target=st.sampled_from([None, 0.1]),
@@ -50,7 +51,7 @@ PLANS = st.builds(
         seconds=st.sampled_from([None, 25.0]),
         source=st.sampled_from(["server", "clients"]),
     ),
-)
+).filter(lambda plan: plan.attackers < plan.quorum)
 
 
 class Host(RuleBasedStateMachine):
@@ -65,6 +66,7 @@ class Host(RuleBasedStateMachine):
         self.cohort: tuple[str, ...] = ()
         self.wanted = 0
         self.accepted: dict[int, list[str]] = {}
+        self.refused: dict[int, set[str]] = {}
         self.measured: list[int] = []
         self.ended: list[int] = []
         self.finished = 0
@@ -88,8 +90,13 @@ class Host(RuleBasedStateMachine):
                     assert (effect.client, effect.offer.round) in self.granted
                     self.accepted.setdefault(effect.offer.round, []).append(effect.client)
                     assert len(self.accepted[effect.offer.round]) <= self.wanted
+                case round_effects.RefuseUpdate():
+                    self.refused.setdefault(effect.round, set()).add(effect.client)
                 case round_effects.Aggregate():
-                    assert len(self.accepted[effect.round]) >= self.plan.quorum
+                    accepted, refused = self.accepted[effect.round], self.refused.get(effect.round, set())
+                    false = refused & set(self.cohort) - set(accepted)
+                    assert effect.false_updates <= min(self.plan.attackers, len(false))
+                    assert len(accepted) >= self.plan.quorum - effect.false_updates
                     self.ended.append(effect.round)
                 case round_effects.Abandon() if effect.round not in self.ended:
                     self.ended.append(effect.round)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from msgspec import structs
 
-from backend.errors import OrderError
+from backend.errors import OrderError, SlowUploadError, StaleRoundError, UpdateRefusedError
 from backend.protocols.rounds import round_effects
 from backend.protocols.rounds.federated import Round
 from backend.protocols.rounds.phases import RETRY_SECONDS, RETURN_SECONDS, IllegalEventError, RoundPhase
@@ -29,6 +29,49 @@ def test_at_the_deadline_a_missed_quorum_abandons_the_round() -> None:
     (abandon,) = machine.time_passed(61.0)
     assert abandon == round_effects.Abandon(1, "1 of at least 2 updates arrived in time.")
     assert machine.version == 0
+
+
+ROBUST = replace(PLAN, min_available_clients=4, quorum=4, attackers=2)
+
+
+def refused(machine: Round, client: str, error: UpdateRefusedError = BAD) -> list[round_effects.Effect]:
+    machine.update_offered(client, OFFER, 2.0)
+    return machine.update_failed(client, 1, error, 2.0)
+
+
+def test_refused_false_updates_are_not_missed_at_the_quorum_of_a_robust_rule() -> None:
+    machine = opened("a", "b", "c", "d", plan=ROBUST)
+    for liar in "ab":
+        refused(machine, liar)
+    deliver(machine, "c", 3.0)
+    assert deliver(machine, "d", 4.0)[-1] == round_effects.Aggregate(1, 0, false_updates=2)
+
+
+@pytest.mark.parametrize("error", [SlowUploadError("Slow."), StaleRoundError("Late.")])
+def test_who_was_slow_or_late_sent_nothing_false(error: UpdateRefusedError) -> None:
+    machine = opened("a", "b", "c", "d", plan=ROBUST)
+    refused(machine, "a", error)
+    for client in "bcd":
+        effects = deliver(machine, client, 3.0)
+    assert effects[-1] == round_effects.Abandon(1, "3 of at least 4 updates arrived in time.")
+
+
+def test_an_offer_of_impossible_numbers_is_a_false_update_and_one_of_another_version_is_not() -> None:
+    machine = opened("a", "b", "c", "d", plan=ROBUST)
+    machine.update_offered("a", structs.replace(OFFER, examples=1000), 2.0)
+    machine.update_offered("b", structs.replace(OFFER, version=7), 2.0)
+    for client in "cd":
+        effects = deliver(machine, client, 3.0)
+    assert effects[-1] == round_effects.Abandon(1, "2 of at least 3 updates arrived in time.")
+
+
+def test_false_updates_count_once_a_member_and_at_most_as_often_as_the_rule_bears() -> None:
+    machine = opened("a", "b", "c", "d", plan=replace(ROBUST, attackers=1))
+    for liar in "aaabb":
+        refused(machine, liar)
+    deliver(machine, "c", 3.0)
+    (abandon,) = only(round_effects.Abandon, deliver(machine, "d", 4.0))
+    assert abandon.reason == "2 of at least 3 updates arrived in time."
 
 
 def test_who_is_silent_until_the_deadline_is_not_selected_before_a_sign_of_life() -> None:

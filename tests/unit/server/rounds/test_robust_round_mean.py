@@ -65,6 +65,20 @@ def test_too_few_updates_have_no_aggregate_and_the_reason_says_the_numbers() -> 
         mean_of(RobustTable("krum", 2), 5).mean()
 
 
+def test_refused_attackers_are_neither_missed_nor_borne_again() -> None:
+    mean = mean_of(RobustTable("trimmed-mean", 3), 5)
+    mean.refused = 2
+    np.testing.assert_allclose(mean.mean(), np.sort(UPDATES[:5], axis=0)[1:-1].mean(axis=0), rtol=1e-5)
+
+
+def test_too_few_updates_beside_refused_ones_have_a_reason_with_all_numbers() -> None:
+    mean = mean_of(RobustTable("trimmed-mean", 3), 4)
+    mean.refused = 1
+    words = "needs at least 5 updates beside 1 refused as false to bear attackers = 3, and 4 were accepted"
+    with pytest.raises(AggregationError, match=words):
+        mean.mean()
+
+
 def test_a_rule_without_a_number_of_its_own_asks_for_enough_updates_too() -> None:
     with pytest.raises(AggregationError, match="median needs at least 5 updates"):
         mean_of(RobustTable("median", 2), 4).mean()
