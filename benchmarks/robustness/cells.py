@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -46,11 +46,15 @@ class Cell:
 
 @dataclass(frozen=True)
 class CellResult:
-    """The curves of one training, a value for each round. `refused` counts updates, `abandoned` rounds."""
+    """The curves of one training, a value for each round.
+
+    `refused` and `honest_ejections` count updates of all rounds, `abandoned` rounds.
+    """
 
     accuracy: list[float]
     backdoor: list[float]
     refused: int
+    honest_ejections: int
     abandoned: int
     reason: str | None
     seconds: float
@@ -104,6 +108,7 @@ def run_cell(lab: RobustnessLab, cell: Cell) -> CellResult:
         [round(one.accuracy, 4) for one in outcomes],
         [round(one.backdoor, 4) for one in outcomes if one.backdoor is not None],
         sum(one.refused for one in outcomes),
+        sum(one.honest_ejections for one in outcomes),
         len(reasons),
         reasons[0] if reasons else None,
         round(time.perf_counter() - started, 2),
@@ -115,14 +120,22 @@ def run_cells(lab: RobustnessLab, cells: Iterable[Cell], folder: Path | None) ->
     results = {}
     for cell in cells:
         path = None if folder is None else folder / cell.file_name
-        if path is not None and path.is_file():
-            results[cell] = CellResult(**json.loads(path.read_text("utf-8")))
+        if path is not None and (kept := read_result(path)) is not None:
+            results[cell] = kept
             continue
         results[cell] = run_cell(lab, cell)
         if path is not None:
             write_result(path, results[cell])
         print(f"{cell.file_name}: {results[cell].final_accuracy:.4f}", file=sys.stderr, flush=True)
     return results
+
+
+def read_result(path: Path) -> CellResult | None:
+    """Returns the result in a file; None without file, and for one with other fields."""
+    if not path.is_file():
+        return None
+    facts = json.loads(path.read_text("utf-8"))
+    return CellResult(**facts) if facts.keys() == {one.name for one in fields(CellResult)} else None
 
 
 def write_result(path: Path, result: CellResult) -> None:

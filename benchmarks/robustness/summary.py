@@ -21,11 +21,12 @@ def summary(results: Results) -> dict[str, Any]:
     """Returns for each split the rule with the least worst gap, and what remains of backdoors.
 
     A gap is the accuracy of the plain mean where all participants are honest, minus that of a rule under an
-    attack, each a mean over the seeds. Negative gaps stay. Even splits are `iid`, others `skewed`; fields of
-    what was not run are None.
+    attack, each a mean over the seeds. Negative gaps stay. `honest_ejections` are those of the best rules.
+    Even splits are `iid`, others `skewed`; fields of what was not run are None.
     """
     table = rows(results)
     figures: dict[str, Any] = {}
+    ejected = None
     for name, of_split in (("iid", _even(table)), ("skewed", _skewed(table))):
         clean = [row["accuracy"] for row in of_split if (row["rule"], row["attack"]) == (PLAIN, NO_ATTACK)]
         gaps = {
@@ -33,12 +34,14 @@ def summary(results: Results) -> dict[str, Any]:
             for rule, of_rule in _by_rule(of_split).items()
         }
         best = min(gaps, key=lambda rule: gaps[rule]) if gaps else None
+        if best is not None:
+            ejected = (ejected or 0) + sum(row["honest_ejections"] for row in of_split if row["rule"] == best)
         figures |= {
             f"clean_{name}": clean[0] if clean else None,
             f"best_{name}": best,
             f"worst_gap_{name}": None if best is None else round(gaps[best], 4),
         }
-    return figures | _backdoors(_even(table))
+    return figures | _backdoors(_even(table)) | {"honest_ejections": ejected}
 
 
 def text_table(table: list[dict[str, Any]]) -> str:
@@ -70,6 +73,7 @@ def _row(results: Results, alpha: float | None, rule: str, attack: str) -> dict[
         "accuracy": _mean([one.final_accuracy for one in found]),
         "backdoor": _mean([one.final_backdoor for one in found if one.final_backdoor is not None]),
         "refused": sum(one.refused for one in found),
+        "honest_ejections": sum(one.honest_ejections for one in found),
         "abandoned": sum(one.abandoned for one in found),
         "seeds": len(found),
     }

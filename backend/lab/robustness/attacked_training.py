@@ -38,12 +38,14 @@ RoundRule: TypeAlias = Callable[[int, int], Aggregator]
 class AttackedRoundOutcome:
     """The version after a round: held-out `accuracy`, and the share of backdoor tests that succeed, if any.
 
-    `refused` updates did not pass the server's checks. `abandoned` says why a round made no version.
+    `refused` updates did not pass the server's checks. `honest_ejections` honest ones did, and a rule that
+    chooses updates did not use them. `abandoned` says why a round made no version.
     """
 
     accuracy: float
     backdoor: float | None
     refused: int
+    honest_ejections: int
     abandoned: str | None
 
 
@@ -107,13 +109,17 @@ class AttackedTraining:
             self._earlier = [*self._earlier, own][-kept:] if kept else []
         accepted = [row for row, update in enumerate(updates) if self._passes(update)]
         refused = len(updates) - len(accepted)
-        abandoned = self._aggregate([(updates[row], trained[row][1]) for row in accepted], refused, number)
+        pairs = [(updates[row], trained[row][1]) for row in accepted]
+        abandoned, left_out = self._aggregate(pairs, refused, number)
+        ejected = sum(accepted[number] >= self._attackers for number in left_out)
         accuracy = self._lab.accuracy(self.weights, self._lab.task.held_out)
         backdoor = None if self._test is None else self._lab.accuracy(self.weights, self._test)
-        return AttackedRoundOutcome(accuracy, backdoor, refused, abandoned)
+        return AttackedRoundOutcome(accuracy, backdoor, refused, ejected, abandoned)
 
-    def _aggregate(self, updates: Sequence[tuple[Vector, int]], refused: int, number: int) -> str | None:
-        """Makes the next version. Returns why it did not, if so."""
+    def _aggregate(
+        self, updates: Sequence[tuple[Vector, int]], refused: int, number: int
+    ) -> tuple[str | None, list[int]]:
+        """Makes the next version. Returns why it did not, if so, and which updates a rule did not use."""
         size = len(self.weights)
         mean: WeightedMean | RobustMean = WeightedMean(size)
         if self._rule is not None:
@@ -125,10 +131,10 @@ class AttackedTraining:
         try:
             aggregate = mean.mean()
         except ValueError as error:
-            return str(error)
+            return str(error), []
         trainable = self._lab.task.graphs.manifest.parameters.trainable
         self.weights, self._state = self._optimizer(self.weights, aggregate, self._state, trainable)
-        return None
+        return None, mean.left_out if isinstance(mean, RobustMean) else []
 
     def _train(self, client: int, number: int) -> tuple[Vector, int]:
         """Returns a client's update [P] and the examples that it counted."""

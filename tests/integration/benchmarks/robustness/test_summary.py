@@ -19,7 +19,7 @@ def cell(rule: str, attack: str, alpha: float | None = None, seed: int = 0) -> C
 def result(accuracy: float, backdoor: float | None = None) -> CellResult:
     # Before the last two of 20 rounds everything was different.
     curve = [0.1] * 18 + [accuracy - 0.01, accuracy + 0.01]
-    return CellResult(curve, [] if backdoor is None else [0.0] * 18 + [backdoor] * 2, 1, 0, None, 0.5)
+    return CellResult(curve, [] if backdoor is None else [0.0] * 18 + [backdoor] * 2, 1, 3, 0, None, 0.5)
 
 
 RESULTS = {
@@ -47,6 +47,8 @@ def test_the_best_rule_is_the_one_with_the_least_worst_gap_of_each_split() -> No
         "backdoor_undefended": 0.9,
         "backdoor_defended": 0.02,
         "backdoor_rule": "median",
+        # Krum's two trainings on the even split, the median's two on the skewed one.
+        "honest_ejections": 12,
     }
 
 
@@ -59,6 +61,7 @@ def test_what_was_not_run_has_no_figure() -> None:
 def test_a_row_is_the_mean_over_seeds() -> None:
     [row] = [one for one in rows(RESULTS) if one["seeds"] == 2]
     assert (row["accuracy"], row["backdoor"], row["refused"]) == (0.75, None, 2)
+    assert row["honest_ejections"] == 6
 
 
 def test_the_table_has_rules_by_attacks() -> None:
@@ -81,6 +84,8 @@ def test_each_training_has_a_file_and_the_plain_mean_without_attack_comes_first(
 def test_finished_trainings_are_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done, missing = cell("mean", "none"), cell("mean", "alie")
     write_result(tmp_path / done.file_name, result(0.9))
+    # Written by a version that counted other things.
+    (tmp_path / missing.file_name).write_text('{"accuracy": [0.1]}', "utf-8")
     trained: list[Cell] = []
 
     def train(lab: Any, one: Cell) -> CellResult:

@@ -73,6 +73,14 @@ def test_malformed_updates_are_refused_and_no_longer_counted_as_false(lab: Robus
         assert (outcome.refused, outcome.abandoned) == (2, None)
 
 
+def test_honest_updates_that_a_rule_does_not_use_are_counted(lab: RobustnessLab) -> None:
+    # Multi-Krum leaves out 2 of 7: the attackers, whose updates are far from all others, and no more.
+    assert training(lab, "scaled", "multi-krum").round(0).honest_ejections == 0
+    # Krum uses one honest update of five.
+    assert training(lab, "scaled", "krum").round(0).honest_ejections == 4
+    assert training(lab, "scaled", "trimmed-mean").round(0).honest_ejections == 0
+
+
 def test_a_round_with_too_few_updates_for_its_rule_leaves_the_version(lab: RobustnessLab) -> None:
     run = training(lab, "sign-flip", "bulyan")
     outcome = run.round(0)
