@@ -17,10 +17,14 @@ from backend.numerics.vectors import Vector64
 
 # The change of factors at which the geometric median stands still.
 _STILL = 1e-12
+_SMOOTHING, _ITERATIONS = 1e-6, 200
 
 
 def geometric_median(
-    smoothing: float = 1e-6, iterations: int = 200, scale: float | None = None, start: UpdateRow | None = None
+    smoothing: float = _SMOOTHING,
+    iterations: int = _ITERATIONS,
+    scale: float | None = None,
+    start: UpdateRow | None = None,
 ) -> Aggregator:
     """The point with the least sum of weighted distances to all updates (RFA).
 
@@ -70,6 +74,18 @@ def centered_clip(
         return rows.combine(factors)
 
     return Aggregator("centered-clip", rule, minority)
+
+
+def geometric_median_factors(updates: UpdateSet) -> Vector64:
+    """Returns the factors [n], which add up to 1, of the updates' geometric median (see `geometric_median`).
+
+    Raises ValueError for an update that is not finite.
+    """
+    _, weights, factors = _begin(updates, None)
+    usual = float(np.median(updates.distances.of_point(factors)))
+    if usual > 0.0:
+        factors = _weiszfeld(updates.distances, weights, factors, _SMOOTHING * usual, _ITERATIONS)
+    return factors
 
 
 def _begin(updates: UpdateSet, start: UpdateRow | None) -> tuple[UpdateSet, Vector64, Vector64]:

@@ -1,0 +1,1 @@
+"""Tests of the evidence against single updates, and of suspicion over rounds."""
