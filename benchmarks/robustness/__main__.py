@@ -19,7 +19,8 @@ from pathlib import Path
 from backend.commands.build import build_task
 from backend.errors import MingaError
 from backend.lab.attacks.table import DATA_ATTACKS, UPDATE_ATTACKS
-from benchmarks.robustness.cells import PLAIN, Grid, run_cells
+from backend.lab.robustness.rule_names import PLAIN
+from benchmarks.robustness.cells import Grid, run_cells
 from benchmarks.robustness.summary import rows, summary, text_table
 from benchmarks.support.dense_task import ROOT
 from benchmarks.support.training_run import ONE_CORE

@@ -13,14 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backend.lab.robustness.attack_plan import NO_ATTACK
+from backend.lab.robustness.rule_names import PLAIN
+from backend.lab.robustness.training_curves import TrainingCurves, curves_of
 
 if TYPE_CHECKING:
     from backend.lab.robustness.attacked_training import RobustnessLab
-
-# The server's own weighted mean, without a rule.
-PLAIN = "mean"
-# The last tenth of the rounds counts: single rounds vary.
-_LAST = 10
 
 
 @dataclass(frozen=True)
@@ -45,29 +42,10 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class CellResult:
-    """The curves of one training, a value for each round.
+class CellResult(TrainingCurves):
+    """The curves of one training, and the seconds that it took."""
 
-    `refused` and `honest_ejections` count updates of all rounds, `abandoned` rounds.
-    """
-
-    accuracy: list[float]
-    backdoor: list[float]
-    refused: int
-    honest_ejections: int
-    abandoned: int
-    reason: str | None
     seconds: float
-
-    @property
-    def final_accuracy(self) -> float:
-        """The mean accuracy of the last tenth of the rounds."""
-        return _last_mean(self.accuracy)
-
-    @property
-    def final_backdoor(self) -> float | None:
-        """The mean success of the backdoor in the last tenth of the rounds; None without backdoor."""
-        return _last_mean(self.backdoor) if self.backdoor else None
 
 
 @dataclass(frozen=True)
@@ -103,16 +81,8 @@ def run_cell(lab: RobustnessLab, cell: Cell) -> CellResult:
     rule = None if cell.rule == PLAIN else partial(rule_of, cell.rule)
     training = AttackedTraining(lab, parts, cell.attackers, attack, rule, cell.seed)
     outcomes = list(training.run(cell.rounds))
-    reasons = [one.abandoned for one in outcomes if one.abandoned]
-    return CellResult(
-        [round(one.accuracy, 4) for one in outcomes],
-        [round(one.backdoor, 4) for one in outcomes if one.backdoor is not None],
-        sum(one.refused for one in outcomes),
-        sum(one.honest_ejections for one in outcomes),
-        len(reasons),
-        reasons[0] if reasons else None,
-        round(time.perf_counter() - started, 2),
-    )
+    seconds = round(time.perf_counter() - started, 2)
+    return CellResult(**asdict(curves_of(outcomes)), seconds=seconds)
 
 
 def run_cells(lab: RobustnessLab, cells: Iterable[Cell], folder: Path | None) -> dict[Cell, CellResult]:
@@ -144,8 +114,3 @@ def write_result(path: Path, result: CellResult) -> None:
     partial_file = path.with_suffix(".partial")
     partial_file.write_text(json.dumps(asdict(result)), "utf-8")
     partial_file.replace(path)
-
-
-def _last_mean(curve: list[float]) -> float:
-    last = curve[-max(1, len(curve) // _LAST) :]
-    return sum(last) / len(last)

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from backend.lab.robustness.attack_plan import NO_ATTACK
-from benchmarks.robustness.cells import PLAIN, Cell, CellResult
+from backend.lab.robustness.rule_names import PLAIN
+from benchmarks.robustness.cells import Cell, CellResult
 
 Results = Mapping[Cell, CellResult]
 

@@ -17,7 +17,7 @@ from backend.errors import BundleError, DataError
 from backend.formats.manifest import Manifest
 from backend.formats.shard_file import StoredArray, StoredShard, decode_shard
 from backend.formats.shard_index import INDEX, PREPROCESS, ShardFile, ShardIndex
-from backend.numerics.preprocess.fitted import Dtype, Fitted, StoredSpec, encode_fitted
+from backend.numerics.preprocess.fitted import Dtype, Fitted, encode_fitted
 
 
 def write_shard(
@@ -36,9 +36,22 @@ def write_shard(
     shard = StoredShard(
         format="minga-shard/2",
         examples=len(numbers),
-        x=[_array(array[numbers], spec) for array, spec in zip(stored.x, fitted.inputs, strict=True)],
-        y=[_array(array[numbers], spec) for array, spec in zip(stored.y, fitted.labels, strict=True)],
+        x=[
+            stored_array(array[numbers], spec.dtype)
+            for array, spec in zip(stored.x, fitted.inputs, strict=True)
+        ],
+        y=[
+            stored_array(array[numbers], spec.dtype)
+            for array, spec in zip(stored.y, fitted.labels, strict=True)
+        ],
     )
+    return write_content(folder, shard, manifest, budget, part)
+
+
+def write_content(
+    folder: Path, shard: StoredShard, manifest: Manifest | None, budget: ByteBudget, part: int | None
+) -> ShardFile:
+    """Writes a shard to a file named by its hash. Raises DataError, and OverQuotaError over the budget."""
     content = msgspec.msgpack.encode(shard)
     if manifest is not None:
         try:
@@ -49,7 +62,7 @@ def write_shard(
     name = f"{digest}.shard"
     budget.take_file(len(content))
     _write(folder / name, content)
-    return ShardFile(name, digest, len(numbers), len(content), part)
+    return ShardFile(name, digest, shard.examples, len(content), part)
 
 
 def write_index(
@@ -59,12 +72,17 @@ def write_index(
     content = encode_fitted(fitted)
     _write(folder / PREPROCESS, content)
     index = ShardIndex(list(train), list(holdout), hashlib.sha256(content).hexdigest())
-    _write(folder / INDEX, msgspec.json.format(msgspec.json.encode(index), indent=1) + b"\n")
+    write_shards_json(folder, index)
     return index
 
 
-def _array(values: Array, spec: StoredSpec) -> StoredArray:
-    dtype: Dtype = spec.dtype
+def write_shards_json(folder: Path, index: ShardIndex) -> None:
+    """Writes shards.json. Raises DataError."""
+    _write(folder / INDEX, msgspec.json.format(msgspec.json.encode(index), indent=1) + b"\n")
+
+
+def stored_array(values: Array, dtype: Dtype) -> StoredArray:
+    """Returns `values` [n, ...] as a shard has them."""
     data = np.ascontiguousarray(values, np.dtype(dtype).newbyteorder("<"))
     return StoredArray(dtype=dtype, shape=list(data.shape), data=data.tobytes())
 

@@ -30,14 +30,19 @@ class AttackPlan:
 def plan_attack(name: str, task: RobustnessTask, seed: int) -> AttackPlan:
     """Returns the attack of this name on a task; `seed` draws its classes, places and noise.
 
-    Raises SettingsError if there is no such attack.
+    Raises SettingsError if there is no such attack, or it does not fit the task's examples.
     """
     if name == NO_ATTACK:
         return AttackPlan(name)
     if name not in ATTACK_SPECS:
         raise SettingsError(f"There is no attack {name}. Take some of {', '.join(ATTACKS)}.")
     poisons = name if name in DATA_ATTACKS else ATTACK_SPECS[name].trains_on
-    data, rare = _data_attack(poisons, task, seed)
+    try:
+        data, rare = _data_attack(poisons, task, seed)
+        if data is not None:
+            data.poison(task.train.picked(slice(1)), seed)
+    except ValueError as error:
+        raise SettingsError(f"The attack {name} does not fit this task. {error}") from error
     return AttackPlan(name, data, _update_attack(name, task, seed), rare)
 
 

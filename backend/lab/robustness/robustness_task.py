@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,10 +27,12 @@ METRIC = "accuracy"
 class RobustnessTask:
     """A task with federated rounds, one input, and one label of `classes`.
 
-    `weights` [P] are the first version; `train` and `held_out` the task's own examples.
+    `weights` [P] are the first version; `train` and `held_out` the examples of the folder `shards`.
     """
 
     file: TaskFile
+    bundle: Path
+    shards: Path
     graphs: Graphs
     weights: Vector
     training: LocalTraining
@@ -63,18 +66,33 @@ class RobustnessTask:
             raise TaskFileError(str(error)) from error
 
 
-def open_robustness_task(path: Path) -> RobustnessTask:
-    """Opens the task file at `path`, which is built.
+def open_robustness_task(
+    path: Path, overrides: Sequence[str] = (), shards: Path | None = None
+) -> RobustnessTask:
+    """Opens the task file at `path`, which is built, with values set by `overrides`.
 
+    `shards` are examples for a task that has none of its own.
     Raises TaskFileError, BundleError or DataError if the task cannot be attacked here.
     """
-    file = read_task_file(path)
-    if file.coordination.scheme != "federated" or file.data.shards is None:
+    file = read_task_file(path, overrides)
+    if file.coordination.scheme != "federated":
         raise TaskFileError(
-            f"{path}: the robustness lab trains federated rounds on the task's own shards; this task has the "
-            f"scheme {file.coordination.scheme} and {'shards' if file.data.shards else 'no shards'}."
+            f"{path}: the robustness lab attacks federated rounds, and the scheme of this task is "
+            f"{file.coordination.scheme}."
         )
-    bundle, shards = path.parent / file.model.bundle, path.parent / file.data.shards
+    if file.security.masks:
+        raise TaskFileError(
+            f"{path}: its updates are masked, and rules compare single updates. Attack it without masks: "
+            "--set 'security.aggregation=[\"open\"]', and take [security.masking] out."
+        )
+    bundle = path.parent / file.model.bundle
+    if shards is None and file.data.shards is not None:
+        shards = path.parent / file.data.shards
+    if shards is None:
+        raise TaskFileError(
+            f"{path}: its examples stay with volunteers. Give some of your own with --data PATH, as a "
+            "volunteer would."
+        )
     if not (bundle / "bundle.json").is_file():
         raise TaskFileError(
             f"{path}: it has no bundle in {bundle}. Run `minga build {path.parent.name}` first."
@@ -103,4 +121,4 @@ def open_robustness_task(path: Path) -> RobustnessTask:
     )
     weights = np.fromfile(bundle / "weights.bin", "<f4")
     graphs, classes = import_graphs(opened, "cpu"), int(manifest.outputs[0].shape[-1])
-    return RobustnessTask(file, graphs, weights, training, train, held_out, classes)
+    return RobustnessTask(file, bundle, shards, graphs, weights, training, train, held_out, classes)

@@ -7,8 +7,8 @@ import gc
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
 from time import monotonic
@@ -67,6 +67,15 @@ class UvicornServer(uvicorn.Server):
                 signal.signal(number, handler)
 
 
+class EmbeddedServer(UvicornServer):
+    """A server beside other work of its process, which owns the signals."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leaves signals alone."""
+        yield
+
+
 def bind(host: str, port: int) -> socket.socket:
     """Returns a bound socket; `port` 0 takes a free one. Raises SettingsError if binding fails."""
     try:
@@ -119,6 +128,26 @@ def serve(app: Starlette, bound: socket.socket, listening: Callable[[], None]) -
         runner.run(run())
     if server.interrupted:
         raise KeyboardInterrupt
+
+
+@asynccontextmanager
+async def serving(app: Starlette, bound: socket.socket) -> AsyncIterator[str]:
+    """Serves in the running event loop, and yields the URL; closes everything at the end.
+
+    Raises what the application's start-up raises.
+    """
+    listening = asyncio.Event()
+    server = EmbeddedServer(_config(app, app.state.settings), listening.set)
+    async with app.router.lifespan_context(app):
+        running = asyncio.create_task(server.serve(sockets=[bound]))
+        started = asyncio.create_task(listening.wait())
+        await asyncio.wait([running, started], return_when=asyncio.FIRST_COMPLETED)
+        started.cancel()
+        try:
+            yield address_of(bound)
+        finally:
+            server.should_exit = True
+            await running
 
 
 def _config(app: Starlette, settings: Settings) -> uvicorn.Config:

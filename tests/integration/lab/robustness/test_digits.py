@@ -111,5 +111,5 @@ def test_what_cannot_be_attacked_is_refused_in_words(lab: RobustnessLab) -> None
         training(lab, "sign-flip", attackers=0)
     with pytest.raises(TaskFileError, match="take fewer"):
         lab.task.split(10**6, None, 0)
-    with pytest.raises(TaskFileError, match="task's own shards"):
+    with pytest.raises(TaskFileError, match="stay with volunteers"):
         open_robustness_task(MODELS.parent / "starters" / "image" / "task.toml")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from backend.errors import SettingsError
-from backend.lab.robustness.rule_names import rule_of
+from backend.lab.robustness.rule_names import robust_table, rule_of
 from backend.numerics.aggregators.composition import chain
 from backend.numerics.aggregators.coordinate_rules import trimmed_mean
 from backend.numerics.aggregators.pre_aggregators import arc, nnm
@@ -36,5 +36,18 @@ def test_the_seed_is_the_rounds() -> None:
 
 @pytest.mark.parametrize("name", ["majority", "nnm", "median+nnm", "static-clip+mean", ""])
 def test_other_names_are_refused_with_those_that_exist(name: str) -> None:
-    with pytest.raises(SettingsError, match=r"There is no rule .*nnm.*trimmed-mean"):
-        rule_of(name, 1, 0)
+    for make in (lambda: rule_of(name, 1, 0), lambda: robust_table(name, 1)):
+        with pytest.raises(SettingsError, match=r"There is no rule .*nnm.*trimmed-mean"):
+            make()
+
+
+@pytest.mark.parametrize("name", ["median", "krum", "nnm+trimmed-mean", "bucketing+arc+geometric-median"])
+def test_a_rule_of_the_lab_is_the_one_of_a_task_file(name: str) -> None:
+    updates = np.random.default_rng(0).standard_normal((14, 30))
+    table = robust_table(name, 2)
+    np.testing.assert_array_equal(table.aggregator(5)(updates), rule_of(name, 2, 5)(updates))
+
+
+def test_a_rule_that_bears_so_many_of_no_number_of_updates_is_refused_in_words() -> None:
+    with pytest.raises(SettingsError, match=r"The rule nnm\+mean cannot be used: .* bears 0 attackers"):
+        robust_table("nnm+mean", 3)
