@@ -1,4 +1,4 @@
 """Evidence against single updates of a round, and suspicion that it adds up to over rounds.
 
-Pure functions: who sent an update, and what follows for them, is decided in protocols/rounds/reputation.py.
+Pure: who sent an update, and what follows for them, is decided in protocols/rounds/reputation_book.py.
 """

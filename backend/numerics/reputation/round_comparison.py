@@ -2,8 +2,8 @@
 
 An honest client whose examples are of one class is far from most others in every round, and at right angles
 to many. So neither distance nor angle is evidence by itself: an update has to be several times as far as
-those of two thirds of the clients, or to point against two thirds of the others. Fewer than a third of the
-clients can neither hide behind one another nor bring somebody else there.
+those of two thirds of the clients, or to point against two thirds of the others. A third of the clients
+can neither hide behind one another nor bring somebody else there.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from backend.numerics.vectors import Vector64
 FEWEST = 5
 # Cosines nearer to 0 say nothing: directions of different data, or chance.
 OPPOSED_COSINE = -0.05
+# A client with fewer than a sixteenth of the usual steps is taken to have so many: length is not all steps.
+_LEAST_SHARE = 1.0 / 16.0
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,8 @@ class RoundComparison:
 
 
 def most_false(count: int) -> int:
-    """Returns how many of `count` updates may be false: fewer than a third (Lamport et al. 1982)."""
-    return max(0, (count - 1) // 3)
+    """Returns how many of `count` updates may be false: a third."""
+    return count // 3
 
 
 def compare_round(updates: UpdateSet, steps: Sequence[int]) -> RoundComparison:
@@ -41,8 +43,10 @@ def compare_round(updates: UpdateSet, steps: Sequence[int]) -> RoundComparison:
 
     The distance is that from the geometric median of all updates, which few false ones move little (Pillutla
     et al. 2022, section 2), by the (n - f)th smallest distance, f = `most_false(n)`: with the median in its
-    place, f updates near the centre would make all others look far. An update may be longer in the proportion
-    of its steps to their median: its length grows at most linearly with its steps.
+    place, f updates near the centre would make all others look far. That is by the update's expected length,
+    which grows between the square root of its steps, if they go back and forth, and linearly, if they go one
+    way: with more steps than the median it may be longer in their proportion, with fewer it should be shorter
+    by its root.
 
     `opposed` is the share of the other updates with a cosine below OPPOSED_COSINE. Both are 0 for fewer than
     FEWEST updates. Raises ValueError for an update that is not finite.
@@ -57,7 +61,8 @@ def compare_round(updates: UpdateSet, steps: Sequence[int]) -> RoundComparison:
     made = np.asarray(steps, np.float64)
     middle = float(np.median(made))
     if middle > 0.0:
-        ratios = ratios / np.maximum(made / middle, 1.0)
+        share = made / middle
+        ratios = ratios / np.where(share > 1.0, share, np.sqrt(np.maximum(share, _LEAST_SHARE)))
     norms = distances.norms
     scale = norms[:, None] * norms
     cosines = np.divide(distances.inner, scale, out=np.zeros_like(scale), where=scale > 0.0)

@@ -20,8 +20,9 @@ LIMIT = 2.5
 MOST = 2.0 * LIMIT
 # A quarantine ends below this.
 LOW = LIMIT / 2.0
-# An update is far at twice the usual distance, and certainly false at three times.
-FAR, TOO_FAR = 2.0, 3.0
+# Multiples of the usual distance from which an update is far, and certainly false. Honest clients on skewed
+# digits were at 1.3 in the middle of their rounds, and at 1.6 at most while nobody attacked.
+FAR, TOO_FAR = 1.8, 2.6
 # An update opposes the round if it opposes so many of the others. A third of the clients cannot reach that
 # against an honest one, unless half of the other honest ones oppose it, too.
 OPPOSED = 2.0 / 3.0
@@ -69,6 +70,11 @@ class Suspicion:
     def weight(self) -> float:
         """The factor, 0 to 1, of its weight in a mean: 1 without suspicion, 0 if its updates do not count."""
         return max(0.0, 1.0 - self.score / LIMIT) if self.counts else 0.0
+
+    def served_at_least(self, rules: SuspicionRules) -> int:
+        """Returns how many rounds its quarantine lasts at least: each is twice as long as the one before."""
+        doublings = min(max(0, self.quarantines - 1), MOST_DOUBLINGS)
+        return rules.quarantine * (1 << doublings)
 
     @property
     def is_blank(self) -> bool:
@@ -123,8 +129,7 @@ def after_round(
             return replace(before, score=score, probation=probation)
         return Suspicion(score, True, before.quarantines + 1, 0, probation)
     served = before.served + 1
-    least = rules.quarantine * 2 ** min(before.quarantines - 1, MOST_DOUBLINGS)
-    is_over = served >= least and score < LOW
+    is_over = served >= before.served_at_least(rules) and score < LOW
     return replace(before, score=score, served=served, probation=probation, quarantined=not is_over)
 
 

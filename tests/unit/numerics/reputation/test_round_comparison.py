@@ -23,8 +23,17 @@ def compared(rows: Rows, steps: list[int] | None = None) -> RoundComparison:
     return compare_round(UpdateSet(rows), steps or [10] * len(rows))
 
 
-def test_fewer_than_a_third_may_be_false() -> None:
-    assert [most_false(count) for count in (0, 1, 3, 4, 7, 9, 10)] == [0, 0, 0, 1, 2, 2, 3]
+def test_a_third_may_be_false() -> None:
+    assert [most_false(count) for count in (0, 1, 2, 3, 8, 9, 10)] == [0, 0, 0, 1, 2, 3, 3]
+
+
+@pytest.mark.parametrize("count", [6, 9, 10, 21])
+def test_a_third_cannot_hide_behind_one_another(count: int) -> None:
+    rows, false = honest(count), most_false(count)
+    rows[:false] *= 10
+    found = compared(rows)
+    assert found.distances[:false].min() > 5
+    assert found.distances[false:].max() < 1.2
 
 
 def test_honest_updates_are_at_the_usual_distance_and_oppose_few() -> None:
@@ -71,6 +80,13 @@ def test_an_update_of_many_steps_may_be_longer() -> None:
     assert compared(rows).distances[4] > 3
     assert compared(rows, [10] * 4 + [40] + [10] * 5).distances[4] < 1.2
     assert compared(rows, [40] * 10).distances[4] > 3
+
+
+def test_an_update_of_few_steps_should_be_shorter_by_their_root() -> None:
+    found = [compared(honest(10), [10] * 4 + [few] + [10] * 5).distances[4] for few in (10, 5, 1, 0)]
+    assert found[1] == pytest.approx(found[0] * 2**0.5)
+    assert found[2] == pytest.approx(found[0] * 10**0.5)
+    assert found[3] == pytest.approx(found[0] * 4)
 
 
 def test_neither_order_nor_scale_matters() -> None:

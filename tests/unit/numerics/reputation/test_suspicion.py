@@ -107,8 +107,8 @@ def test_updates_that_a_rule_leaves_out_for_ever_are_no_reason_alone() -> None:
 
 
 def test_evidence_needs_a_distance_or_a_direction_that_is_not_usual() -> None:
-    assert evidence_of(1.9, 0.6, False, False, RULES) == {}
-    assert evidence_of(2.5, 0.0, False, False, RULES) == {"distance": 0.5}
+    assert evidence_of(1.7, 0.6, False, False, RULES) == {}
+    assert evidence_of(2.2, 0.0, False, False, RULES) == {"distance": pytest.approx(0.5)}
     assert evidence_of(9.0, 2 / 3, True, False, RULES) == {
         "distance": 1.0,
         "direction": 1.0,
