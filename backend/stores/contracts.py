@@ -7,7 +7,7 @@ lose its effect.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -57,7 +57,8 @@ class RoundRecord:
     `accepted_by` counts the accepted ones by kind and backend of their clients, such as `browser webgpu`.
     `losses` are percentiles (`p10`, `p50`, `p90`) of the losses that clients reported, for the task's owner;
     empty where the server does not see single updates. `rule` is the round's robust rule; empty for the mean.
-    `left_out` has the clients whose accepted updates it did not use at all, for the task's owner.
+    `left_out` has the clients whose accepted updates it did not use at all, for the task's owner; `uncounted`
+    those whose updates did not count by their reputation. These are not among the `accepted` ones.
     """
 
     round: int
@@ -74,6 +75,7 @@ class RoundRecord:
     losses: dict[str, float] = field(default_factory=dict)
     rule: str = ""
     left_out: list[str] = field(default_factory=list)
+    uncounted: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,25 @@ class ContributionRecord:
     accepted: int
     refused: int
     examples: int
+
+
+@dataclass(frozen=True)
+class ReputationRecord:
+    """The suspicion of a `subject` in rounds: an account, an invitation, or a client where it has neither.
+
+    `client` sent its last update; `household` is a keyed digest, or "". For the other fields see Suspicion
+    and JudgedRound. Clients without suspicion have no record.
+    """
+
+    subject: str
+    client: str
+    household: str
+    score: float
+    quarantined: bool
+    quarantines: int
+    served: int
+    probation: int
+    timeline: list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -104,13 +125,15 @@ class MeshGroupRecord:
 class RoundResult:
     """The records of one finished round, which are written in one transaction.
 
-    `mesh_groups` replace the recorded ones of a mesh; None leaves them as they are.
+    `mesh_groups` replace the recorded ones of a mesh; None leaves them as they are. `reputations` replace
+    those of their subjects; None removes one.
     """
 
     round: RoundRecord
     contributions: list[ContributionRecord] = field(default_factory=list)
     version: VersionRecord | None = None
     mesh_groups: list[MeshGroupRecord] | None = None
+    reputations: Mapping[str, ReputationRecord | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -187,6 +210,14 @@ class Records(Protocol):
 
         Raises StoreError when the version or round already exists.
         """
+        ...
+
+    async def write_reputations(self, run: int, changes: Mapping[str, ReputationRecord | None]) -> None:
+        """Replaces the reputations of these subjects; None removes one."""
+        ...
+
+    async def reputations(self, run: int) -> list[ReputationRecord]:
+        """Returns all reputations, by subject."""
         ...
 
     async def replace_mesh_groups(self, run: int, groups: Sequence[MeshGroupRecord]) -> None:

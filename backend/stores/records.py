@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any, TypeVar
 
@@ -28,6 +28,7 @@ from backend.stores.contracts import (
     ContributionRecord,
     EvaluationRecord,
     MeshGroupRecord,
+    ReputationRecord,
     RoundRecord,
     RoundResult,
     VersionRecord,
@@ -43,6 +44,7 @@ Row = TypeVar(
     AssimilationRecord,
     CheckpointRecord,
     MeshGroupRecord,
+    ReputationRecord,
 )
 
 _TABLES_OF_RUNS = (
@@ -51,6 +53,7 @@ _TABLES_OF_RUNS = (
     tables.contributions,
     tables.evaluations,
     tables.mesh_groups,
+    tables.reputations,
     tables.versions,
     tables.rounds,
 )
@@ -100,6 +103,14 @@ class SqlRecords:
         """See Records."""
 
         await self._do(lambda connection: _record(connection, run, result))
+
+    async def write_reputations(self, run: int, changes: Mapping[str, ReputationRecord | None]) -> None:
+        """See Records."""
+        await self._do(lambda connection: _write_reputations(connection, run, changes))
+
+    async def reputations(self, run: int) -> list[ReputationRecord]:
+        """See Records."""
+        return await self._all(tables.reputations, ReputationRecord, run, "subject")
 
     async def replace_mesh_groups(self, run: int, groups: Sequence[MeshGroupRecord]) -> None:
         """See Records."""
@@ -282,6 +293,19 @@ def _record(connection: Connection, run: int, result: RoundResult) -> None:
         _add_contributions(connection, run, result.contributions)
     if result.mesh_groups is not None:
         _replace_mesh_groups(connection, run, result.mesh_groups)
+    _write_reputations(connection, run, result.reputations)
+
+
+def _write_reputations(
+    connection: Connection, run: int, changes: Mapping[str, ReputationRecord | None]
+) -> None:
+    """Writes reputations in place of those of the same subjects."""
+    table = tables.reputations
+    if changes:
+        connection.execute(delete(table).where(table.c.run == run, table.c.subject.in_(list(changes))))
+    rows = [{"run": run, **asdict(record)} for record in changes.values() if record is not None]
+    if rows:
+        connection.execute(insert(table), rows)
 
 
 def _replace_mesh_groups(connection: Connection, run: int, groups: Sequence[MeshGroupRecord]) -> None:

@@ -57,6 +57,8 @@ class SqlAccess:
                 tables.roles,
                 tables.sign_in_links,
             )
+            reputations = tables.reputations
+            connection.execute(delete(reputations).where(reputations.c.subject == f"account {id}"))
             for table in owned_tables:
                 connection.execute(delete(table).where(table.c.account == id))
             connection.execute(delete(tables.accounts).where(tables.accounts.c.id == id))

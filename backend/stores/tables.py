@@ -52,6 +52,7 @@ rounds = Table(
     Column("losses", JSON, nullable=False, server_default="{}"),
     Column("rule", String(100), nullable=False, server_default=""),
     Column("left_out", JSON, nullable=False, server_default="[]"),
+    Column("uncounted", JSON, nullable=False, server_default="[]"),
 )
 
 versions = Table(
@@ -94,6 +95,22 @@ contributions = Table(
     Column("accepted", Integer, nullable=False),
     Column("refused", Integer, nullable=False),
     Column("examples", Integer, nullable=False),
+)
+
+# The suspicion of clients in rounds: of an account, an invitation or a client (`subject`).
+reputations = Table(
+    "reputations",
+    metadata,
+    _run(),
+    Column("subject", String(64), primary_key=True, index=True),
+    Column("client", String(16), nullable=False),
+    Column("household", String(64), nullable=False),
+    Column("score", Float, nullable=False),
+    Column("quarantined", Boolean, nullable=False),
+    Column("quarantines", Integer, nullable=False),
+    Column("served", Integer, nullable=False),
+    Column("probation", Integer, nullable=False),
+    Column("timeline", JSON, nullable=False),
 )
 
 # Work-unit results that are in the model, in the order of their assimilation.

@@ -36,9 +36,9 @@ def version_summaries(
 def public_round(record: RoundRecord) -> dict[str, Any]:
     """Returns what everybody may read of a round (docs/reference/http.md)."""
     facts = {**asdict(record), "opened": record.ended - record.seconds}
-    # With few clients the percentiles nearly reveal the loss of each, and honest clients may be left out:
-    # only the task's owner may see them.
-    del facts["losses"], facts["left_out"]
+    # With few clients the percentiles nearly reveal the loss of each, and honest clients may be left out or
+    # suspected: only the task's owner may see them.
+    del facts["losses"], facts["left_out"], facts["uncounted"]
     return facts
 
 

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,13 +16,14 @@ import pytest_asyncio
 from sqlalchemy.exc import OperationalError
 
 from backend.errors import StoreError
-from backend.stores.access import AccessRecords
+from backend.stores.access import AccessRecords, AccountRecord
 from backend.stores.alerts import AlertStore
 from backend.stores.blobs import FileBlobs
 from backend.stores.contracts import BlobStore, Records, RoundResult
 from backend.stores.embedded import open_stores
 from backend.stores.error_translation import translated
 from backend.stores.plan_changes import PlanChanges
+from backend.stores.records import SqlRecords
 from backend.stores.sql_access import SqlAccess
 from backend.stores.sql_alerts import SqlAlerts
 from backend.stores.sql_plan_changes import SqlPlanChanges
@@ -33,7 +35,7 @@ from tests.support.store_contracts.access import AccessContract
 from tests.support.store_contracts.alerts import AlertsContract
 from tests.support.store_contracts.blobs import DATA, BlobsContract
 from tests.support.store_contracts.plan_changes import PlanChangesContract
-from tests.support.store_contracts.records import ANN, FIRST, ROUND, RecordsContract
+from tests.support.store_contracts.records import ANN, FIRST, LIAR, ROUND, RecordsContract
 from tests.support.store_contracts.task_lives import LivesContract
 from tests.support.store_contracts.volunteer_devices import VolunteerDevicesContract
 
@@ -107,6 +109,19 @@ async def test_records_survive_their_process(tmp_path: Path) -> None:
     assert await again.open_run("digits", "x" * 64) == run
     assert await again.versions(run) == [FIRST]
     await again.close()
+
+
+async def test_an_account_takes_its_reputations_with_it(tmp_path: Path) -> None:
+    database = sqlite_database(tmp_path / "records.sqlite")
+    records, access = SqlRecords(database), SqlAccess(database)
+    run = await records.open_run("digits", "x" * 64)
+    account = AccountRecord("e" * 16, "eve", False, 100.0)
+    await access.add_account(account)
+    eve = replace(LIAR, subject=f"account {account.id}")
+    await records.write_reputations(run, {one.subject: one for one in (eve, LIAR)})
+    await access.remove_account(account.id)
+    assert await records.reputations(run) == [LIAR]
+    await records.close()
 
 
 async def test_calls_from_many_tasks_are_done_one_after_the_other(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from backend.stores.contracts import (
     EvaluationRecord,
     MeshGroupRecord,
     Records,
+    ReputationRecord,
     RoundRecord,
     RoundResult,
     VersionRecord,
@@ -23,11 +24,25 @@ from backend.stores.contracts import (
 ZERO = VersionRecord(0, 0, "0" * 64, None, 0, 0, None, {}, 0.0, 100.0)
 FIRST = VersionRecord(1, 1, "1" * 64, "2" * 64, 2, 40, 0.5, {"accuracy": 0.25}, 3.5, 200.0)
 ROUND = RoundRecord(
-    1, 0, 3, 2, 1, "version", "", 3.5, 200.0, {"not-finite": 1}, rule="krum", left_out=["a" * 16]
+    1,
+    0,
+    3,
+    2,
+    1,
+    "version",
+    "",
+    3.5,
+    200.0,
+    {"not-finite": 1},
+    rule="krum",
+    left_out=["a" * 16],
+    uncounted=["c" * 16],
 )
 ANN = ContributionRecord("a" * 16, "browser", "webgl", 1, 0, 20)
 BOB = ContributionRecord("b" * 16, "peer", "tensorflow", 1, 1, 20)
 GROUP = MeshGroupRecord(1, 1024, {"b" * 16: "5" * 64, "a" * 16: ""})
+LIAR = ReputationRecord("account x", "c" * 16, "9" * 32, 2.75, True, 1, 0, 0, [{"round": 1, "score": 2.75}])
+NEW = ReputationRecord("d" * 16, "d" * 16, "9" * 32, 1.25, False, 0, 0, 2, [])
 POINT = CheckpointRecord(300.0, 1, 4, "3" * 64, "4" * 64, 4, b"\x00more")
 BLENDED = AssimilationRecord(
     1, 1, 7, 2, 0, 20, "a" * 16, "browser", "webgl", 0, 1, 2.5, 0.5, 150.0, 0.25, {"accuracy": 0.5}, 3, 60
@@ -65,6 +80,21 @@ class RecordsContract:
         assert await records.rounds(run) == [ROUND]
         assert await records.last_round(run) == 1
         assert await records.contributions(run) == [ANN, BOB]
+
+    async def test_reputations_take_the_place_of_those_of_their_subjects(self, records: Records) -> None:
+        run = await records.open_run("digits", "x" * 64)
+        other = await records.open_run("letters", "x" * 64)
+        await records.record(run, RoundResult(ROUND, reputations={NEW.subject: NEW, LIAR.subject: LIAR}))
+        await records.write_reputations(other, {LIAR.subject: LIAR})
+        assert await records.reputations(run) == [LIAR, NEW]
+        calmer = replace(LIAR, score=0.5, quarantined=False, timeline=[])
+        await records.write_reputations(run, {LIAR.subject: calmer, NEW.subject: None})
+        assert await records.reputations(run) == [calmer]
+        await records.record(run, RoundResult(replace(ROUND, round=2), reputations={LIAR.subject: None}))
+        assert await records.reputations(run) == []
+        assert await records.reputations(other) == [LIAR]
+        await records.forget_task("letters")
+        assert await records.reputations(other) == []
 
     async def test_groups_of_a_mesh_take_the_place_of_those_before(self, records: Records) -> None:
         run = await records.open_run("digits", "x" * 64)
