@@ -230,10 +230,15 @@ class Credit(WireFrame, frozen=True, tag="credit"):
 
 
 class Accepted(WireFrame, frozen=True, tag="accepted"):
-    """The client's update counts with `examples` in `round`."""
+    """The client's update is accepted with `examples` in `round`.
+
+    If it is not `counted` in the aggregate, `reason` says why, for people.
+    """
 
     round: Count
     examples: Count
+    counted: bool = True
+    reason: Text = ""
 
 
 class Refused(WireFrame, frozen=True, tag="refused"):

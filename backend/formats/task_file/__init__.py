@@ -9,6 +9,7 @@ from backend.formats.task_file.model import ModelTable, OptimizerTable, Schedule
 from backend.formats.task_file.privacy import PrivacyTable
 from backend.formats.task_file.publication import Consent, Ethics, Licence, Try
 from backend.formats.task_file.reading.reader import parse_task, read_task_file
+from backend.formats.task_file.reputation import ReputationTable
 from backend.formats.task_file.robust import RobustTable
 from backend.formats.task_file.security import MaskingTable, Security
 from backend.formats.task_file.task_file import TaskFile
@@ -29,6 +30,7 @@ __all__ = [
     "OptimizerTable",
     "Partition",
     "PrivacyTable",
+    "ReputationTable",
     "RobustTable",
     "Schedule",
     "Security",

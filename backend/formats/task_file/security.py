@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_network
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from backend.formats.task_file.reputation import Network, ReputationTable, check_networks
 from backend.formats.task_file.robust import RobustTable
 from backend.formats.task_file.types import Positive, TaskTable
 from backend.protocols.secagg.terms import MOST_ACTIVE
@@ -14,7 +14,6 @@ from backend.wire.masked_messages import Aggregation, Server
 
 # With more clients, a round's roster would exceed the maximum length of a server's frame.
 MAX_HONEST = 2048
-Network = Annotated[str, Meta(min_length=1, max_length=50)]
 
 
 class MaskingTable(TaskTable, frozen=True):
@@ -38,13 +37,7 @@ class MaskingTable(TaskTable, frozen=True):
     shared_networks: Annotated[tuple[Network, ...], Meta(max_length=100)] = ()
 
     def __post_init__(self) -> None:
-        for network in self.shared_networks:
-            try:
-                ip_network(network)
-            except ValueError as error:
-                raise ValueError(
-                    f'shared_networks has {network!r}, which is no network; write one like "198.51.100.0/24"'
-                ) from error
+        check_networks(self.shared_networks)
         if self.server == "active" and self.min_clients > MOST_ACTIVE:
             raise ValueError(
                 f'min_clients is over {MOST_ACTIVE}, the most of a round with server = "active"; lower it'
@@ -64,13 +57,15 @@ class MaskingTable(TaskTable, frozen=True):
 class Security(TaskTable, frozen=True):
     """Bounds single clients, and lists the ways to aggregate updates.
 
-    A client uses the first entry of `aggregation` that it supports. `robust` has a rule in place of the mean.
+    A client uses the first entry of `aggregation` that it supports. `robust` has a rule in place of the mean,
+    `reputation` leaves out clients after evidence against them.
     """
 
     max_update_norm: Positive = 100.0
     aggregation: Annotated[tuple[Aggregation, ...], Meta(min_length=1, max_length=2)] = ("open",)
     masking: MaskingTable | None = None
     robust: RobustTable | None = None
+    reputation: ReputationTable | None = None
 
     def __post_init__(self) -> None:
         if len(set(self.aggregation)) < len(self.aggregation):

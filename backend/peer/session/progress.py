@@ -20,10 +20,18 @@ _BAR_LABELS = {
     "ready": "Waiting",
     "accepted": "Waiting",
     "refused": "Waiting",
+    "uncounted": "Waiting",
     "measuring": "Measuring",
     "measured": "Waiting",
 }
-_COLOURS = {"accepted": "green", "refused": "yellow", "offline": "yellow", "trouble": "red", "unsafe": "red"}
+_COLOURS = {
+    "accepted": "green",
+    "refused": "yellow",
+    "uncounted": "yellow",
+    "offline": "yellow",
+    "trouble": "red",
+    "unsafe": "red",
+}
 
 
 class Teller(Protocol):

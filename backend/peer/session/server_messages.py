@@ -31,6 +31,8 @@ def tell_news(reporter: Reporter, frame: ServerFrame, masked: int) -> None:
     match frame:
         case Welcome(client=client):
             reporter.tell("connected", f"Connected as {client}.", client=client)
+        case Accepted(round=number, counted=False, reason=reason):
+            reporter.tell("uncounted", f"Round {number}: {reason}", round=number)
         case Accepted(round=number) if masked:
             sentence = f"Round {number}: your update counts, masked among {masked} clients."
             reporter.tell("accepted", sentence, round=number, examples=0, masked=masked)

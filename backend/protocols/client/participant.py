@@ -198,6 +198,9 @@ class ParticipantMachine:
                 return self._evaluate(frame)
             case Credit(round=number, until=until), ConnectionState.OPEN:
                 return self._credit(number, until)
+            case Accepted(round=number, counted=False, reason=reason), ConnectionState.OPEN:
+                self.reason = reason
+                return self._round_over(number)
             case Accepted(round=number, examples=examples), ConnectionState.OPEN:
                 self.accepted += 1
                 self.examples += examples

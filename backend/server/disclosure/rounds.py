@@ -75,6 +75,12 @@ def _server(file: TaskFile, promise: Iterable[str]) -> Iterator[str]:
             "It compares the updates of a round with one another to withstand false ones, and may leave "
             "yours out, in whole or in part."
         )
+    if file.security.reputation is not None:
+        yield gettext(
+            "If your updates look false in several rounds, they no longer count until they look right again. "
+            "The server keeps how suspect they looked, and a code for your network, until the task or your "
+            "account is deleted. The task's owner sees the first; other participants see neither."
+        )
     yield from promise
     yield gettext(
         "It knows your device by a random number, and what it computes with, when it takes part and how many "

@@ -15,6 +15,7 @@ from backend.protocols.secagg.server_effects import Recover
 from backend.server.hosting.host_events import EvaluationWritten, VersionFailed, VersionWritten
 from backend.server.observers import task_events
 from backend.server.privacy.privacy_budget import terms, visits_of
+from backend.server.rounds.reputations import reputation_records
 from backend.server.rounds.round_accumulator import RoundAccumulator
 from backend.server.rounds.round_host_events import (
     MasksRemoved,
@@ -30,6 +31,7 @@ from backend.stores.contracts import (
     BlobStore,
     ContributionRecord,
     EvaluationRecord,
+    ReputationRecord,
     RoundRecord,
     VersionRecord,
 )
@@ -113,9 +115,10 @@ class AggregationJobs:
             "abandoned", reason, seconds, self._clock(), self._state.connected.devices
         )
         contributions = accumulator.contributions(self._state.connected.devices, counted=False)
+        reputations = self._judge(accumulator, counted=False)
         # Submitted here, as in `add`: after the updates that were accepted.
         self._ask_worker(accumulator.mean.close)
-        self._background.spawn(self._record_abandoned(record, contributions))
+        self._background.spawn(self._record_abandoned(record, contributions, reputations))
 
     def record_evaluation(self, evaluation: EvaluationRecord) -> None:
         """Records an evaluation by clients, and announces it."""
@@ -167,9 +170,17 @@ class AggregationJobs:
             results = outcome.examples, outcome.loss, outcome.metrics
             record = accumulator.record("version", "", seconds, self._clock(), self._state.connected.devices)
             contributions = accumulator.contributions(self._state.connected.devices, counted=True)
+            reputations = self._judge(accumulator, counted=True)
             version = await self._background.stored(
                 lambda: history.add_version(
-                    weights, state, *results, record, contributions, control, made_with
+                    weights,
+                    state,
+                    *results,
+                    record,
+                    contributions,
+                    control,
+                    made_with,
+                    reputations=reputations,
                 )
             )
             if self._state.noise is not None:
@@ -211,9 +222,25 @@ class AggregationJobs:
         await self._submit(version)
         await self._let_go()
 
-    async def _record_abandoned(self, record: RoundRecord, contributions: list[ContributionRecord]) -> None:
-        await self._background.stored(lambda: self._state.history.add_abandoned(record, contributions))
+    async def _record_abandoned(
+        self,
+        record: RoundRecord,
+        contributions: list[ContributionRecord],
+        reputations: dict[str, ReputationRecord | None],
+    ) -> None:
+        history = self._state.history
+        await self._background.stored(
+            lambda: history.add_abandoned(record, contributions, reputations=reputations)
+        )
         self._state.notice(task_events.RoundEnded(record, None))
+
+    def _judge(self, accumulator: RoundAccumulator, counted: bool) -> dict[str, ReputationRecord | None]:
+        """Adds the evidence of a round to its clients' reputations; returns those to be recorded."""
+        book = self._state.book
+        if book is None:
+            return {}
+        counting = accumulator.counted if counted else ()
+        return reputation_records(book.round_ended(accumulator.round, accumulator.take_evidence(), counting))
 
     async def _load_clustering(self) -> None:
         await self._ask_worker(load_clustering)

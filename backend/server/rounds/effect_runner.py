@@ -15,6 +15,7 @@ from backend.server.hosting import task_frames
 from backend.server.observers import task_events
 from backend.server.rounds.aggregation_jobs import AggregationJobs
 from backend.server.rounds.masked_sum import MaskedSum, masked_sum
+from backend.server.rounds.reputations import reason_for
 from backend.server.rounds.round_accumulator import RoundAccumulator
 from backend.server.rounds.round_host_events import RollbackRequested
 from backend.server.rounds.state import Effect, RoundState
@@ -141,18 +142,31 @@ class RoundEffectRunner:
 
     def _accept(self, accept: round_effects.Accept) -> None:
         offer, accumulator = accept.offer, self._state.accumulator
+        reason = self._consider_reputation(accept.client)
         self._jobs.add(accept.client, offer, self._adding(accept, self._state.checked.pop(accept.client)))
         accumulator.accepted[accept.client] = offer
         self._state.connected.tell(
-            accept.client, messages.Accepted(round=offer.round, examples=offer.examples)
+            accept.client,
+            messages.Accepted(
+                round=offer.round, examples=offer.examples, counted=not reason, reason=reason[:500]
+            ),
         )
         self._state.notice(task_events.UpdateAccepted(accept.client, offer.round, offer.examples))
+
+    def _consider_reputation(self, client: str) -> str:
+        """Sets the factor of an update's weight. Returns for its client why it does not count, or ""."""
+        book = self._state.book
+        if book is None:
+            return ""
+        suspect = book.suspect(client)
+        self._state.accumulator.factors[client] = suspect.suspicion.weight
+        return reason_for(suspect, book.rules)
 
     def _adding(self, accept: round_effects.Accept, update: Vector | memoryview) -> Callable[[], None]:
         """Returns the function that adds an accepted update to the aggregate."""
         accumulator = self._state.accumulator
         if not isinstance(update, memoryview):
-            return lambda: accumulator.add(update, accept.offer)
+            return lambda: accumulator.add(update, accept.offer, accept.client)
         if self._state.masked is not None:
             self._state.masked.input_accepted(accept.client)
         return lambda: accumulator.add_masked(update)
@@ -162,6 +176,8 @@ class RoundEffectRunner:
             self._state.connected.tell_credits(self._state.uploads.drop(refuse.client, now))
         code, reason = refuse.error.code, str(refuse.error)[:500]
         self._state.accumulator.refuse(refuse.client, code)
+        if self._state.book is not None:
+            self._state.book.update_refused(refuse.client, code)
         self._state.connected.tell(
             refuse.client, messages.Refused(round=refuse.round, code=code, reason=reason)
         )

@@ -16,6 +16,7 @@ from backend.server.hosting.clients.exact_clients import objection
 from backend.server.hosting.owner_commands import command
 from backend.server.observers import task_events
 from backend.server.rounds import round_host_events
+from backend.server.rounds.reputations import suspect_key
 from backend.server.rounds.round_host_events import RoundHostEvent
 from backend.server.rounds.state import Effect, RoundState
 from backend.server.tasks.client_terms import aggregation_terms, privacy_terms
@@ -73,6 +74,9 @@ class RoundEventHandler:
             effects += self._leave(client.id, older.link, now, lost=True)
         self._state.connected.add(client)
         file = self._state.task.file
+        if self._state.book is not None and (table := file.security.reputation) is not None:
+            member = suspect_key(table, client.id, client.link, self._state.lots)
+            self._state.book.join(client.id, member)
         welcome = messages.Welcome(
             task=file.name,
             client=client.id,

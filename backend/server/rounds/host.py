@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ from backend.server.rounds.round_host_events import HelloReceived, RollbackReque
 from backend.server.rounds.state import RoundState
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
-from backend.stores.contracts import BlobStore, VersionRecord
+from backend.stores.contracts import BlobStore, ReputationRecord, VersionRecord
 from backend.wire import messages
 from backend.wire.client_id import client_id
 
@@ -47,7 +47,7 @@ class RoundsHost(TaskHost):
     receives events; `limits` bound what clients may request. `account` is the account of [privacy], whose
     noise is made from random bytes of `draw`. `lots` decide who is selected; they are secret, and the same
     after a restart, so that a round that was open gets its cohort again. `scratch` is an existing folder for
-    the updates of a robust rule; by default the system's.
+    the updates of a robust rule; by default the system's. `reputations` are the recorded ones.
     """
 
     def __init__(
@@ -63,10 +63,14 @@ class RoundsHost(TaskHost):
         draw: Callable[[int], bytes] = secrets.token_bytes,
         lots: Lots | None = None,
         scratch: Path | None = None,
+        reputations: Sequence[ReputationRecord] = (),
     ) -> None:
         observers = Observers([observer])
-        machine = _machine(task, history, account, lots or Lots(secrets.token_bytes(32)))
-        self._state = state = RoundState(task, history, machine, observers, limits, account, draw, scratch)
+        lots = lots or Lots(secrets.token_bytes(32))
+        machine = _machine(task, history, account, lots)
+        self._state = state = RoundState(
+            task, history, machine, observers, limits, account, draw, scratch, lots, reputations
+        )
         mailbox: Mailbox[RoundHostEvent] = Mailbox(task.file.name, self._turn, self._next_due)
         super().__init__(task, history, mailbox, state.connected, state.background, observers)
         self._event_handler = RoundEventHandler(state)

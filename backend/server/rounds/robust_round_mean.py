@@ -13,7 +13,7 @@ from backend.stores.updates.spool import UpdateSpool
 
 MIB = 1 << 20
 # Bytes of the secret from which FLAME and bucketing draw.
-_SEED_BYTES = 16
+SEED_BYTES = 16
 
 
 class RobustRoundMean:
@@ -30,7 +30,7 @@ class RobustRoundMean:
         """Takes at most `most` updates of `size` values; those beyond the table's memory go to `folder`."""
         memory = min(table.memory * MIB, most * size * VALUE_BYTES)
         self._table = table
-        self._seed = int.from_bytes(draw(_SEED_BYTES), "big")
+        self._seed = int.from_bytes(draw(SEED_BYTES), "big")
         self._mean = RobustMean(table.aggregator(self._seed), UpdateSpool(size, memory, folder))
         self.refused = 0
         self._failure: StoreError | None = None

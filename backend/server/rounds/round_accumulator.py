@@ -11,10 +11,12 @@ import numpy as np
 
 from backend.numerics.aggregation.weighted_mean import UpdateMean
 from backend.numerics.metrics import Metric, metric_values
+from backend.numerics.reputation.suspicion import EvidenceKind
 from backend.numerics.scaffold import ControlChanges
 from backend.numerics.vectors import Vector, Vector64
 from backend.server.rounds.masked_sum import MaskedSum
 from backend.server.rounds.robust_round_mean import RobustRoundMean
+from backend.server.rounds.scored_round_mean import ScoredRoundMean, ScoredUpdate
 from backend.stores.contracts import ContributionRecord, RoundRecord
 from backend.wire.messages import Offer
 
@@ -59,10 +61,11 @@ class RoundAccumulator:
     `changes` sums the changes of the clients' control variates; None without control variates. Under
     `private` each update weighs 1, and neither losses nor numbers of examples are recorded.
     `refused` starts with the refusals after the previous round was recorded; `later` are those after this
-    round was recorded.
+    round was recorded. `factors` has those of the weights of updates under [security.reputation], 0 for one
+    that does not count.
     """
 
-    mean: UpdateMean
+    mean: UpdateMean | ScoredRoundMean
     round: int = 0
     version: int = 0
     cohort: int = 0
@@ -70,6 +73,7 @@ class RoundAccumulator:
     # Its duration, after it ended.
     seconds: float = 0.0
     accepted: dict[str, Offer] = field(default_factory=dict)
+    factors: dict[str, float] = field(default_factory=dict)
     refused: Refusals = field(default_factory=Refusals)
     later: Refusals = field(default_factory=Refusals)
     recorded: bool = False
@@ -77,8 +81,12 @@ class RoundAccumulator:
     masked: MaskedSum | None = None
     private: bool = False
 
-    def add(self, update: Vector, offer: Offer) -> None:
-        """Adds an update."""
+    def add(self, update: Vector, offer: Offer, client: str = "") -> None:
+        """Adds an update of a client."""
+        if isinstance(self.mean, ScoredRoundMean):
+            scored = ScoredUpdate(client, self.version, offer.steps, self.factors[client])
+            self.mean.add_scored(update, offer.examples, scored)
+            return
         self.mean.add(update, 1 if self.private else offer.examples)
         if self.changes is not None:
             self.changes.add(update, offer.steps)
@@ -100,9 +108,23 @@ class RoundAccumulator:
         if self.private:
             return 0
         if self.masked is None:
-            return sum(offer.examples for offer in self.accepted.values())
+            return sum(offer.examples for offer in self.counted.values())
         decoded = self.masked.decoded
         return 0 if decoded is None else round(self.masked.terms.examples * decoded.weight)
+
+    @property
+    def counted(self) -> dict[str, Offer]:
+        """The offers of the accepted updates that count."""
+        return {
+            client: offer for client, offer in self.accepted.items() if self.factors.get(client, 1.0) > 0.0
+        }
+
+    def take_evidence(self) -> dict[str, dict[EvidenceKind, float]]:
+        """Returns the evidence against each client whose update was compared, once."""
+        if not isinstance(self.mean, ScoredRoundMean):
+            return {}
+        evidence, self.mean.evidence = self.mean.evidence, {}
+        return evidence
 
     def outcome(self, specs: Sequence[Metric]) -> RoundOutcome:
         """Returns the result of the round. Raises ValueError without any update."""
@@ -126,37 +148,38 @@ class RoundAccumulator:
         """Returns the mean training loss of accepted updates, weighted by examples; None under `private`."""
         if self.private:
             return None
-        return self._average([(offer.loss, offer.examples) for offer in self.accepted.values()])
+        return self._average([(offer.loss, offer.examples) for offer in self.counted.values()])
 
     def metrics(self, specs: Sequence[Metric]) -> dict[str, float]:
         """Returns the metrics over all examples of the accepted updates, from their sums."""
         if self.private:
             return {}
-        return metric_values(specs, [offer.sums for offer in self.accepted.values()])
+        return metric_values(specs, [offer.sums for offer in self.counted.values()])
 
     def record(
         self, outcome: str, reason: str, seconds: float, ended: float, client_kinds: ClientKinds
     ) -> RoundRecord:
         """Returns the record of the round; later refusals belong to the next round."""
         self.recorded = True
-        robust = self.mean if isinstance(self.mean, RobustRoundMean) else None
+        robust = self.mean if isinstance(self.mean, RobustRoundMean | ScoredRoundMean) else None
         # Updates were added in the order in which they were accepted.
-        clients = list(self.accepted)
+        clients, counted = list(self.accepted), self.counted
         return RoundRecord(
             round=self.round,
             version=self.version,
             cohort=self.cohort,
-            accepted=len(self.accepted),
+            accepted=len(counted),
             refused=self.refused.codes.total(),
             outcome=outcome,
             reason=reason,
             seconds=seconds,
             ended=ended,
             refusals=dict(self.refused.codes),
-            accepted_by=kinds(client_kinds.get(client, UNKNOWN_KIND) for client in self.accepted),
-            losses={} if self.private or self.masked else spread(one.loss for one in self.accepted.values()),
+            accepted_by=kinds(client_kinds.get(client, UNKNOWN_KIND) for client in counted),
+            losses={} if self.private or self.masked else spread(one.loss for one in counted.values()),
             rule=robust.rule if robust else "",
             left_out=[clients[number] for number in robust.left_out] if robust else [],
+            uncounted=[client for client in clients if client not in counted],
         )
 
     def contributions(self, client_kinds: ClientKinds, counted: bool) -> list[ContributionRecord]:
@@ -164,7 +187,7 @@ class RoundAccumulator:
         contributions: list[ContributionRecord] = []
         for client in self.accepted.keys() | self.refused.clients.keys():
             kind, backend = client_kinds.get(client, UNKNOWN_KIND)
-            offer = self.accepted.get(client) if counted else None
+            offer = self.counted.get(client) if counted else None
             contributions.append(
                 ContributionRecord(
                     client=client,

@@ -41,6 +41,7 @@ async def open_host(task: Task, history: VersionHistory, services: HostServices)
         account=account,
         lots=Lots(services.stores.secret).of_task(task.file.name, history.run),
         scratch=scratch,
+        reputations=await history.reputations(),
     )
 
 

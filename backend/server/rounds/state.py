@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,6 +13,8 @@ from backend.numerics.privacy.summing import PrivateMean
 from backend.numerics.vectors import Vector
 from backend.protocols.rounds import round_effects
 from backend.protocols.rounds.federated import Round
+from backend.protocols.rounds.lots import PUBLIC_LOTS, Lots
+from backend.protocols.rounds.reputation_book import ReputationBook
 from backend.protocols.secagg import server_effects
 from backend.protocols.secagg.server import MaskedRound
 from backend.server.hosting.background_tasks import BackgroundTasks
@@ -23,11 +25,14 @@ from backend.server.observers.observer import Observer
 from backend.server.observers.task_events import TaskEvent
 from backend.server.privacy.central import CentralNoise
 from backend.server.privacy.privacy_budget import PrivacyBudget
+from backend.server.rounds.reputations import open_book
 from backend.server.rounds.robust_round_mean import RobustRoundMean
 from backend.server.rounds.round_accumulator import RoundAccumulator
 from backend.server.rounds.round_host_events import RollbackRequested
+from backend.server.rounds.scored_round_mean import ScoredRoundMean, UpdateScoring
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
+from backend.stores.contracts import ReputationRecord
 
 # Effects of the round machine and of secure aggregation.
 Effect: TypeAlias = round_effects.Effect | server_effects.Effect
@@ -42,7 +47,8 @@ class RoundState:
     is restored, until it is recorded. An earlier process may have had version `resumed` summed in a round
     that it did not record; None if there was no earlier process. `background` runs jobs beside the loop.
     `account` tracks the privacy budget of clients; `noise` is the noise that the server adds, from random
-    bytes of `draw`. `scratch` is a folder for updates that a robust rule keeps; None is the system's.
+    bytes of `draw`. `scratch` is a folder for updates that a rule keeps; None is the system's. `book` has the
+    reputation of clients, from the records `reputations`; `scoring` is what their updates are scored with.
     """
 
     task: Task
@@ -53,6 +59,10 @@ class RoundState:
     account: PrivacyBudget | None = None
     draw: Callable[[int], bytes] = secrets.token_bytes
     scratch: Path | None = None
+    lots: Lots = PUBLIC_LOTS
+    reputations: Sequence[ReputationRecord] = ()
+    book: ReputationBook | None = field(init=False)
+    scoring: UpdateScoring | None = field(init=False)
     noise: CentralNoise | None = field(init=False)
     uploads: UpdateUploads = field(init=False)
     connected: ConnectedClients = field(default_factory=ConnectedClients)
@@ -71,15 +81,22 @@ class RoundState:
         central = privacy is not None and privacy.mechanism == "central"
         recorded = self.history.current.privacy
         clip = recorded["clip"] if recorded else None
+        self.book = open_book(
+            self.task.file, self.reputations, lambda client: client in self.history.accepted
+        )
+        self.scoring = UpdateScoring(self.book.rules, self.draw) if self.book else None
         self.noise = CentralNoise(privacy, clip, self.draw) if privacy and central else None
 
     def notice(self, event: TaskEvent) -> None:
         """Notifies observers."""
         self.observer.notice(self.task.file.name, event)
 
-    def mean(self, size: int, cohort: int) -> UpdateMean:
+    def mean(self, size: int, cohort: int) -> UpdateMean | ScoredRoundMean:
         """Returns an empty mean of updates with `size` values each, of at most so many clients."""
-        if (robust := self.task.file.security.robust) is not None:
+        robust = self.task.file.security.robust
+        if self.scoring is not None:
+            return ScoredRoundMean(robust, size, cohort, self.scratch, self.scoring)
+        if robust is not None:
             return RobustRoundMean(robust, size, cohort, self.scratch, self.draw)
         return self.noise.mean(size) if self.noise else WeightedMean(size)
 

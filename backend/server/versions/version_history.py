@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise, starmap
@@ -30,6 +30,7 @@ from backend.stores.contracts import (
     EvaluationRecord,
     MeshGroupRecord,
     Records,
+    ReputationRecord,
     RoundRecord,
     RoundResult,
     VersionRecord,
@@ -202,11 +203,12 @@ class VersionHistory:
         privacy: dict[str, Any] | None = None,
         checkpoint: Checkpoint | None = None,
         mesh_groups: list[MeshGroupRecord] | None = None,
+        reputations: Mapping[str, ReputationRecord | None] | None = None,
     ) -> VersionRecord:
         """Records a version trained on `examples` examples, with its round and contributions.
 
-        Records the `checkpoint` of work units with it, or the groups of a mesh. On return the version
-        is the current one.
+        Records the `checkpoint` of work units with it, the groups of a mesh, or changed `reputations`. On
+        return the version is the current one.
         """
         with self._blobs.writing() as writing:
             weights_at = await writing.put(await asyncio.to_thread(to_bytes, weights))
@@ -228,7 +230,7 @@ class VersionHistory:
                 control=control_at,
                 privacy=privacy,
             )
-            result = RoundResult(round_record, list(contributions), version, mesh_groups)
+            result = RoundResult(round_record, list(contributions), version, mesh_groups, reputations or {})
             if checkpoint is None:
                 await self._records.record(self._run, result)
             else:
@@ -302,15 +304,24 @@ class VersionHistory:
         round_record: RoundRecord,
         contributions: Sequence[ContributionRecord],
         checkpoint: Checkpoint | None = None,
+        reputations: Mapping[str, ReputationRecord | None] | None = None,
     ) -> None:
-        """Records a round that made no version, with the `checkpoint` of a task of work units."""
-        result = RoundResult(round_record, list(contributions))
+        """Records a round without version, with the `checkpoint` of work units or changed `reputations`."""
+        result = RoundResult(round_record, list(contributions), reputations=reputations or {})
         if checkpoint is None:
             await self._records.record(self._run, result)
         else:
             await self.add_checkpoint(checkpoint, result)
         self.round = round_record.round
         self._seconds += round_record.seconds
+
+    async def reputations(self) -> list[ReputationRecord]:
+        """Returns the recorded reputations of clients in rounds. Raises StoreError."""
+        return await self._records.reputations(self._run)
+
+    async def write_reputations(self, changes: Mapping[str, ReputationRecord | None]) -> None:
+        """Records these reputations; None removes one. Raises StoreError."""
+        await self._records.write_reputations(self._run, changes)
 
     async def add_checkpoint(self, checkpoint: Checkpoint, result: RoundResult | None = None) -> None:
         """Records a checkpoint of a task of work units in place of the previous one."""

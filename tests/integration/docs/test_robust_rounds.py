@@ -23,8 +23,9 @@ ROWS = [
 
 def task_of_the_page(**changes: int) -> RobustTable:
     task = tomllib.loads(task_toml("tiny", {}))
-    (written,) = blocks(PAGE, "toml")
+    written, reputation = blocks(PAGE, "toml")
     task |= tomllib.loads(written)
+    task["security"] |= tomllib.loads(reputation)["security"]
     task["coordination"] |= changes
     robust = parse_task(task, "here").security.robust
     assert robust is not None

@@ -55,7 +55,7 @@ def units(**trust: Any) -> TaskFile:
 SETTINGS = {
     "open rounds": [rounds(["open"]), rounds(["open"], PUBLIC)],
     "robust rounds": [
-        rounds(["open"], security={"robust": {"rule": "krum", "attackers": 1}}),
+        rounds(["open"], security={"robust": {"rule": "krum", "attackers": 1}, "reputation": {}}),
     ],
     "masked rounds": [rounds(["masked"]), rounds(["masked", "open"])],
     'masked rounds, `server = "active"`': [

@@ -9,6 +9,7 @@ from typing import Literal
 from backend.formats.task_file.privacy import PrivacyTable
 from backend.formats.task_file.rules.decentralized import decentralized_conflicts
 from backend.formats.task_file.rules.exactness import exactness_conflicts
+from backend.formats.task_file.rules.reputation import reputation_conflicts
 from backend.formats.task_file.rules.robust import robust_conflicts
 from backend.formats.task_file.rules.volunteer import volunteer_conflicts
 from backend.formats.task_file.task_file import TaskFile
@@ -51,6 +52,13 @@ NEEDS = (
         "Robust rules compare single updates, of which masks leave only the sum. Leave [security.robust] out",
     ),
     Need(
+        "security.reputation",
+        lambda file: file.security.reputation is not None,
+        "updates",
+        "Reputation compares single updates, of which masks leave only the sum. Leave "
+        "[security.reputation] out",
+    ),
+    Need(
         "coordination.fraction_evaluate",
         lambda file: file.data.own is not None and file.fraction_evaluate > 0.0,
         "measurements",
@@ -66,7 +74,7 @@ def contradiction(file: TaskFile) -> str | None:
     scheme = decentralized_conflicts(file) if decentralized else volunteer
     too_few = _too_few(file) if masks and not decentralized else ()
     others = (_hidden_observations(file), too_few, _privacy_conflicts(file), exactness_conflicts(file))
-    for sentences in (scheme, *others, robust_conflicts(file)):
+    for sentences in (scheme, *others, robust_conflicts(file), reputation_conflicts(file)):
         for sentence in sentences:
             return sentence
     return None

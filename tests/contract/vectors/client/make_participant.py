@@ -153,8 +153,8 @@ def credit(number: int, until: int) -> Json:
     return frame("credit", round=number, until=until)
 
 
-def accepted(number: int, examples: int = 64) -> Json:
-    return frame("accepted", round=number, examples=examples)
+def accepted(number: int, examples: int = 64, counted: bool = True) -> Json:
+    return frame("accepted", round=number, examples=examples, counted=counted, reason="" if counted else WHY)
 
 
 def refused(number: int, code: str = "not-finite") -> Json:
@@ -197,6 +197,7 @@ VISITED = [
     MASKABLE, CONNECTED, welcome(privacy=terms("examples", 2.0, 1.0, microbatch=1, visits=2)),
     {**LOADED, "examples": 120},
 ]  # fmt: skip
+WHY = "Your updates do not count at present."
 EVALUATING = [*READY, evaluate(1, 1)]
 COUNTED = [*READY, train(1, 0, control=CONTROL), trained(1), accepted(1)]
 TRAINING = [*READY, train(1, 0)]
@@ -216,6 +217,9 @@ STORIES: dict[str, list[Json]] = {
     "credit before the update is there sends nothing": [*TRAINING, credit(1, SIZE)],
     "a refused update is counted and the next round goes on": [
         *UPLOADING, credit(1, SIZE), refused(1), train(2, 1), trained(2), credit(2, SIZE), accepted(2),
+    ],
+    "an update that does not count is none of the counted ones, and the next round goes on": [
+        *UPLOADING, credit(1, SIZE), accepted(1, counted=False), train(2, 1), trained(2), accepted(2),
     ],
     "a refusal while training ends the training": [*TRAINING, refused(1, "stale-round"), trained(1)],
     "the connection breaks while training, the update is offered afterwards": [

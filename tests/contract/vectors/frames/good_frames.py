@@ -134,6 +134,9 @@ SERVER: dict[str, messages.ServerFrame] = {
     "evaluate on own examples": messages.Evaluate(round=7, version=7, weights=HASH, shards=[], seconds=20.5),
     "credit": messages.Credit(round=7, until=1048576),
     "accepted": messages.Accepted(round=7, examples=128),
+    "accepted and not counted": messages.Accepted(
+        round=7, examples=128, counted=False, reason="Your updates do not count at present."
+    ),
     "refused": messages.Refused(round=7, code="not-finite", reason="The update holds NaN or infinity."),
     "state while training": messages.State(
         phase="training",

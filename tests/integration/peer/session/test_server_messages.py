@@ -6,7 +6,8 @@ import io
 import json
 
 from backend.peer.session.progress import JsonLines
-from backend.peer.session.server_messages import LinkNews
+from backend.peer.session.server_messages import LinkNews, tell_news
+from backend.wire.messages import Accepted
 
 
 def test_a_link_is_news_when_it_comes_goes_or_takes_another_way() -> None:
@@ -25,3 +26,11 @@ def test_a_link_is_news_when_it_comes_goes_or_takes_another_way() -> None:
         "The link to ana is gone: nothing came for 30 seconds.",
         "Linked with ana by webrtc.",
     ]
+
+
+def test_an_update_that_does_not_count_is_told_as_such() -> None:
+    lines = io.StringIO()
+    reason = "Your updates do not count at present: in earlier rounds they repeated earlier ones."
+    tell_news(JsonLines(lines), Accepted(round=7, examples=9, counted=False, reason=reason), 0)
+    told = json.loads(lines.getvalue())
+    assert (told["event"], told["message"], told["round"]) == ("uncounted", f"Round 7: {reason}", 7)

@@ -194,3 +194,11 @@ def test_a_robust_rule_is_told_where_the_server_compares_single_updates() -> Non
     for data in (OWN, PUBLIC):
         assert compared in text(disclose(task(data, ["open"], security=robust)).server)
         assert compared not in everything(disclose(task(data, ["open"])))
+
+
+def test_reputation_is_told_with_what_is_kept_and_who_sees_it() -> None:
+    kept = "The server keeps how suspect they looked, and a code for your network"
+    security = {"aggregation": ["open"], "reputation": {}}
+    for data in (OWN, PUBLIC):
+        assert kept in text(disclose(task(data, ["open"], security=security)).server)
+        assert kept not in everything(disclose(task(data, ["open"])))

@@ -92,6 +92,7 @@ function view(events: readonly ParticipantEvent[], more: Partial<RoundsView> = {
   const nothing = {
     client: ME,
     counted: null,
+    uncounted: "",
     task: null,
     taskAt: 0,
     progress: null,
@@ -145,10 +146,18 @@ describe("What the volunteer's device does, in words", () => {
     ["ended by itself", view([...READY, { type: "stop" }], { problem: "No memory." }), "Stopped"],
     ["left without an update", view([...READY, { type: "stop" }]), "Stopped"],
     [
+      "its updates do not count",
+      view(READY, {
+        task: taskState({ phase: "training", cohort: 3, reported: 1, participants: [reported] }),
+        uncounted: "Your updates do not count at present: in earlier rounds they repeated earlier ones.",
+      }),
+      "Your updates do not count at present",
+    ],
+    [
       "left after one",
       view([
         ...TRAINED,
-        { type: "frame", frame: { type: "accepted", round: 4, examples: 9 } },
+        { type: "frame", frame: { type: "accepted", round: 4, examples: 9, counted: true, reason: "" } },
         { type: "stop" },
       ]),
       "Stopped. Thank you!",

@@ -47,6 +47,8 @@ export interface RoundsView extends SessionView {
   readonly taskAt: number;
   /** The latest round in which this participant's update counted. */
   readonly counted: number | null;
+  /** Why the latest update did not count, though it was accepted; "" if it did. */
+  readonly uncounted: string;
   /** Steps done and planned of the update that is being sent. */
   readonly done: readonly [steps: number, planned: number] | null;
   /** The current masked round, if any. */
@@ -60,6 +62,7 @@ const NOTHING: ShownRoundsState = {
   ...NOTHING_SHOWN,
   client: null,
   counted: null,
+  uncounted: "",
   task: null,
   taskAt: 0,
   done: null,
@@ -224,7 +227,10 @@ export class Session {
 
   #receive(frame: ServerFrame): void {
     if (frame.type === "welcome") this.#greet(frame);
-    if (frame.type === "accepted") this.#count(frame.round);
+    if (frame.type === "accepted") {
+      if (frame.counted) this.#count(frame.round);
+      this.#loop.show({ uncounted: frame.reason });
+    }
     if (this.#update && (frame.type === "accepted" || frame.type === "refused"))
       this.#uploader.answered(this.#update.bytes.length);
     if (frame.type === "state") this.#loop.show({ task: frame, taskAt: performance.now() });

@@ -149,6 +149,7 @@ function frame(state: ParticipantState, message: ServerFrame): ParticipantStep {
     case "credit":
       return credit(state, message.round, message.until);
     case "accepted": {
+      if (!message.counted) return roundOver({ ...state, reason: message.reason }, message.round);
       const { accepted, examples } = state;
       const next = { ...state, accepted: accepted + 1, examples: examples + message.examples };
       return chain(

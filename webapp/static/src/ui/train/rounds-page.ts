@@ -44,7 +44,9 @@ export function bindRoundsPage(): void {
         examples: view.examples,
         loaded,
         stepMs: progress?.stepMs ?? machine.ready?.step_ms,
-        notice: view.notice && loaded ? `${view.notice} ${continuation(loaded)}` : "",
+        notice:
+          say.message(view.uncounted) ||
+          (view.notice && loaded ? `${view.notice} ${continuation(loaded)}` : ""),
       };
     },
     start: (backend) => session.start(backend, chosenMinimum(), chosenNoise()),

@@ -88,7 +88,7 @@ function offline({ machine, progress, retryAt }: RoundsView, now: number): Statu
 }
 
 function waiting(
-  { task, taskAt, client, counted: mine, masked }: RoundsView,
+  { task, taskAt, client, counted: mine, uncounted, masked }: RoundsView,
   now: number,
   least: number,
 ): StatusWords {
@@ -113,6 +113,7 @@ function waiting(
       const done = round.updatesIn(reported, task.cohort);
       if (!counts) return [card.nextRound, round.without(task.round, done, left)];
       const hint = `${card.round(task.round)}: ${done}${left}.`;
+      if (uncounted) return [round.uncounted, `${hint} ${say.message(uncounted)}`, round.uncounted];
       return [
         round.countsWaiting(task.cohort - reported),
         masked ? `${hint} ${round.stay}` : hint,

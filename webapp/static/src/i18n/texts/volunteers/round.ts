@@ -49,6 +49,7 @@ export const round = {
       { reported: number(reported) },
     ),
   counts: _("Your update counts"),
+  uncounted: _("Your updates do not count at present"),
   countsWaiting: (others: number) =>
     ngettext(
       "Your update counts: waiting for %(count)s other",

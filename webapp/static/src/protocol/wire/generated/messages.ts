@@ -180,8 +180,12 @@ export const evaluate = {
 /** The client may send the update of `round` up to (excluding) byte `until`. */
 export const credit = { round: count, until: count } as const;
 
-/** The client's update counts with `examples` in `round`. */
-export const accepted = { round: count, examples: count } as const;
+/**
+ * The client's update is accepted with `examples` in `round`.
+ *
+ * If it is not `counted` in the aggregate, `reason` says why, for people.
+ */
+export const accepted = { round: count, examples: count, counted: fields.truth, reason: text } as const;
 
 /** The client's update of `round` does not count; `reason` is for people. */
 export const refused = { round: count, code: word, reason: text } as const;
