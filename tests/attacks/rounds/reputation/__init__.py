@@ -1,0 +1,1 @@
+"""What attackers would gain over several rounds of a task with [security.reputation]."""
