@@ -22,6 +22,8 @@ SignatureName = Literal["train", "apply", "evaluate", "predict", "train_slice"]
 # Every bundle has these. `train_slice` is present if a step can process its batch in slices.
 SIGNATURES: tuple[SignatureName, ...] = ("train", "apply", "evaluate", "predict")
 MAX_PARAMETERS = 500_000_000
+# The file of the Keras model in a bundle. Older bundles have none.
+KERAS_FILE = "model.keras"
 
 Size = Annotated[int, Meta(ge=0, le=2**53 - 1)]
 Dtype = Literal["float32", "int32"]

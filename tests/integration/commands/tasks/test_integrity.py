@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -16,28 +14,10 @@ from backend.__main__ import main
 from backend.commands.tasks.integrity import report_lines
 from backend.errors import BundleError
 from backend.server.sandbox.integrity import IntegrityMeasurement, score_integrity
+from tests.support.tasks.drawn_task import write_drawn_task
 from tests.support.tasks.tiny_task import write_task
 from tests.support.timeouts import HEAVY, LONG
 from tests.support.web.server_process import Server, running
-
-TASK = """
-name = "drawn"
-title = "Drawn patterns"
-summary = "A tiny model of drawn patterns."
-[model]
-file = "model.keras"
-bundle = "bundle"
-batch_size = 32
-loss = "sparse_categorical_crossentropy"
-metrics = ["accuracy"]
-optimizer = { name = "sgd", learning_rate = 0.1 }
-[data]
-source = "shards"
-shards = "shards"
-[coordination]
-scheme = "federated"
-rounds = 1
-"""
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +123,7 @@ def test_a_server_and_a_file_score_the_same_backdoor(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "tasks" / "drawn"
-    write_backdoored_task(folder)
+    write_drawn_task(folder, 2, target=3)
     assert main(["task", "integrity", str(folder / "model.keras"), "--data", str(folder), "--json"]) == 0
     by_file = json.loads(capsys.readouterr().out)
     with running(tmp_path / "tasks", tmp_path / "data") as server:
@@ -154,41 +134,3 @@ def test_a_server_and_a_file_score_the_same_backdoor(
     assert (by_server["version"], by_server["against"], by_server["examples"]) == (0, 0, 200)
     assert by_server["parts"][0] == by_file["parts"][0]
     assert "class 3" in by_file["parts"][0]["reason"]
-
-
-def write_backdoored_task(folder: Path) -> None:
-    """Writes a task whose version 0 has a backdoor to class 3, with held-out shards."""
-    from converter.bundle.bundle_writer import write_bundle
-    from converter.conversion_task import read_task
-    from converter.sandbox.process_limits import Limits
-    from tests.support.keras.backdoor import drawn_pictures, trained_model
-
-    (folder / "shards").mkdir(parents=True)
-    (folder / "task.toml").write_text(TASK, "utf-8")
-    trained_model(2, target=3).save(folder / "model.keras")
-    (folder / "bundle").mkdir()
-    write_bundle(
-        folder / "model.keras",
-        read_task(folder / "task.toml"),
-        folder / "bundle",
-        Limits(),
-        None,
-        lambda _: None,
-    )
-    x, y = drawn_pictures(200, 99)
-    index = {"train": [write_shard(folder / "shards", "t", x[:32], y[:32])]}
-    index["holdout"] = [write_shard(folder / "shards", "h", x, y)]
-    (folder / "shards" / "shards.json").write_text(json.dumps(index), "utf-8")
-
-
-def write_shard(folder: Path, name: str, x: Any, y: Any) -> dict[str, object]:
-    """Writes a shard; returns its entry in shards.json."""
-    labels = y.astype("<i4")
-    arrays = {
-        "x": [{"dtype": "float32", "shape": list(x.shape), "data": x.tobytes()}],
-        "y": [{"dtype": "int32", "shape": list(labels.shape), "data": labels.tobytes()}],
-    }
-    content = msgspec.msgpack.encode({"format": "minga-shard/2", "examples": len(x), **arrays})
-    (folder / f"{name}.msgpack").write_bytes(content)
-    digest = hashlib.sha256(content).hexdigest()
-    return {"file": f"{name}.msgpack", "sha256": digest, "examples": len(x), "bytes": len(content)}
