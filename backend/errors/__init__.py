@@ -33,6 +33,7 @@ from backend.errors.requests import (
     OverQuotaError,
     RefusedFileError,
     SignInError,
+    WithheldError,
     WrongTypeError,
     WrongVersionError,
 )
@@ -114,6 +115,7 @@ __all__ = [
     "UnreachableError",
     "UnsealError",
     "UpdateRefusedError",
+    "WithheldError",
     "WrongCommitmentError",
     "WrongLengthError",
     "WrongSaltError",

@@ -57,6 +57,13 @@ class GoneError(MingaError):
     http_status = 410
 
 
+class WithheldError(MingaError):
+    """The version is not offered, as it did not pass its integrity check, or has none yet."""
+
+    code = "withheld"
+    http_status = 403
+
+
 class WrongTypeError(MingaError):
     """The body has another content type than the operation takes."""
 

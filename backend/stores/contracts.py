@@ -11,7 +11,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
+
+IntegrityOutcome: TypeAlias = Literal["passed", "failed", "undecided", "unmeasured"]
+CheckCause: TypeAlias = Literal["schedule", "end"]
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,26 @@ class EvaluationRecord:
     metrics: dict[str, float]
     source: Literal["server", "clients"] = "server"
     examples: int = 0
+
+
+@dataclass(frozen=True)
+class IntegrityRecord:
+    """A version's check for signs of a backdoor at time `at`, compared with version `against`, if any.
+
+    `outcome` says whether it passed; `undecided` is a version that is not good enough to be judged, and
+    `unmeasured` one that could not be measured. `parts` have `name`, `score` (None where unmeasured) and
+    `reason`; `score` is the largest. `cause` is why it was checked. `accepted` is when the owner took it for
+    clean in spite of its outcome; None otherwise. Times are Unix seconds.
+    """
+
+    version: int
+    outcome: IntegrityOutcome
+    score: float | None
+    parts: list[dict[str, Any]]
+    against: int | None
+    cause: CheckCause
+    at: float
+    accepted: float | None = None
 
 
 @dataclass(frozen=True)
@@ -257,6 +280,14 @@ class Records(Protocol):
 
     async def add_evaluation(self, run: int, evaluation: EvaluationRecord) -> None:
         """Adds or replaces the evaluation of a version by the same source."""
+        ...
+
+    async def add_integrity(self, run: int, check: IntegrityRecord) -> None:
+        """Adds or replaces the integrity check of a version."""
+        ...
+
+    async def integrity(self, run: int) -> list[IntegrityRecord]:
+        """Returns all integrity checks, by version."""
         ...
 
     async def last_round(self, run: int) -> int:

@@ -27,6 +27,7 @@ from backend.stores.contracts import (
     CheckpointWrite,
     ContributionRecord,
     EvaluationRecord,
+    IntegrityRecord,
     MeshGroupRecord,
     ReputationRecord,
     RoundRecord,
@@ -39,6 +40,7 @@ Row = TypeVar(
     "Row",
     VersionRecord,
     EvaluationRecord,
+    IntegrityRecord,
     RoundRecord,
     ContributionRecord,
     AssimilationRecord,
@@ -52,6 +54,7 @@ _TABLES_OF_RUNS = (
     tables.checkpoints,
     tables.contributions,
     tables.evaluations,
+    tables.integrity_checks,
     tables.mesh_groups,
     tables.reputations,
     tables.versions,
@@ -180,6 +183,21 @@ class SqlRecords:
             connection.execute(insert(table).values(run=run, **asdict(evaluation)))
 
         await self._do(work)
+
+    async def add_integrity(self, run: int, check: IntegrityRecord) -> None:
+        """See Records."""
+
+        def work(connection: Connection) -> None:
+            table = tables.integrity_checks
+            same_version = (table.c.run == run) & (table.c.version == check.version)
+            connection.execute(delete(table).where(same_version))
+            connection.execute(insert(table).values(run=run, **asdict(check)))
+
+        await self._do(work)
+
+    async def integrity(self, run: int) -> list[IntegrityRecord]:
+        """See Records."""
+        return await self._all(tables.integrity_checks, IntegrityRecord, run, "version")
 
     async def last_round(self, run: int) -> int:
         """See Records."""

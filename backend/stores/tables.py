@@ -85,6 +85,21 @@ evaluations = Table(
     Column("examples", Integer, nullable=False, server_default="0"),
 )
 
+# Checks of versions for signs of a backdoor, in tasks with [security.integrity].
+integrity_checks = Table(
+    "integrity_checks",
+    metadata,
+    _run(),
+    Column("version", Integer, primary_key=True),
+    Column("outcome", String(16), nullable=False),
+    Column("score", Float),
+    Column("parts", JSON, nullable=False),
+    Column("against", Integer),
+    Column("cause", String(16), nullable=False),
+    Column("at", Float, nullable=False),
+    Column("accepted", Float),
+)
+
 contributions = Table(
     "contributions",
     metadata,

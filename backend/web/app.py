@@ -24,6 +24,7 @@ from backend.server.exports.integrity_checks import IntegrityChecks
 from backend.server.exports.task_exports import TaskExports
 from backend.server.hosting.task_deletion import Deletions
 from backend.server.hosting.task_registry import TaskRegistry
+from backend.server.integrity.version_measurements import VersionMeasurements
 from backend.server.observers.event_log import EventLog
 from backend.server.observers.observer import Observers
 from backend.server.pictures.draft_pictures import DraftPictures
@@ -59,6 +60,7 @@ def build_app(settings: Settings) -> Starlette:
         metrics = Metrics()
         stores = open_stores(settings.data_dir)
         observers = Observers([EventLog(), metrics])
+        measurements = VersionMeasurements(stores.blobs, settings.data_dir / "integrity")
         registry = TaskRegistry(
             stores,
             settings.ops_file,
@@ -69,6 +71,7 @@ def build_app(settings: Settings) -> Starlette:
             settings.alert_destinations,
             settings.parameters,
             settings.dist,
+            measurements,
         )
         exporter = Exporter(settings.data_dir / "exports", settings.limits.exports_megabytes * 10**6)
         app.state.stores, app.state.tasks, app.state.metrics = stores, registry, metrics
@@ -78,8 +81,7 @@ def build_app(settings: Settings) -> Starlette:
         per_minute = settings.limits.sign_ins_per_minute
         app.state.attempts = Attempts(Rate(per_minute / 60, per_minute), time.monotonic)
         results = app.state.results = TaskExports(registry, stores.blobs, exporter)
-        checks = IntegrityChecks(registry, stores.blobs, results, settings.data_dir / "integrity")
-        app.state.integrity = checks
+        app.state.integrity = IntegrityChecks(registry, results, measurements)
         deletions = app.state.deletions = Deletions(
             settings.data_dir / TASKS, settings.data_dir / "deleted", stores, access.roles
         )
@@ -100,7 +102,7 @@ def build_app(settings: Settings) -> Starlette:
         recheck = asyncio.create_task(app.state.connections.run())
         try:
             await exporter.start()
-            await checks.start()
+            await measurements.start()
             await stores.access.clear(time.time())
             app.state.first_link = await access.links.first()
             await linked.start()
@@ -112,7 +114,7 @@ def build_app(settings: Settings) -> Starlette:
         finally:
             recheck.cancel()
             await exporter.stop()
-            await checks.stop()
+            await measurements.stop()
             await drafts.stop()
             await continuations.stop()
             await registry.stop()

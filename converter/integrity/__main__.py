@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import io
 import json
+import os
 import tempfile
 import zipfile
 from pathlib import Path
@@ -21,8 +22,8 @@ from converter.sandbox.limited_command import add_limits, enter_sandbox, run_lim
 from converter.sandbox.process_limits import Limits
 
 REPORT = "report.json"
-# Threads of TensorFlow: the server hosts tasks meanwhile.
-_THREADS = 2
+# Threads of TensorFlow, and their priority: the server hosts tasks meanwhile.
+_THREADS, _NICENESS = 2, 10
 # Of the triggers, each of which costs as much as the first, and of all: pairs of classes are counted.
 _MAX_CLASSES, _MOST_CLASSES = 100, 2000
 
@@ -44,6 +45,7 @@ def _run(args: argparse.Namespace) -> str:
     weights = None if args.weights is None else args.weights.resolve()
     readable = [model, data] if weights is None else [model, data, weights]
     with tempfile.TemporaryDirectory(prefix=".integrity-", dir=output) as temporary:
+        os.nice(_NICENESS)
         enter_sandbox(readable, [output], temporary)
         print("doing: Starting TensorFlow.", flush=True)
         import tensorflow as tf

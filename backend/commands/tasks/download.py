@@ -62,9 +62,9 @@ def act(server: ServerClient, args: argparse.Namespace) -> None:
 
 
 def _default_version(server: ServerClient, name: str) -> int:
-    """Returns the best version or, where none was measured on held-out examples, the newest."""
+    """Returns the best version or, where none was measured on held-out examples, the one that is offered."""
     summary = server.summary(name)
-    version: int = summary["best"]["version"] if summary.get("best") else summary["version"]
+    version: int = summary["best"]["version"] if summary.get("best") else summary["offered"]
     return version
 
 

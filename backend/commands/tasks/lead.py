@@ -32,6 +32,7 @@ ORDERS = {
 EXAMPLES = {
     "pause": 'minga task pause digits --reason "new data tomorrow"',
     "restore": "minga task restore digits 12",
+    "accept": "minga task accept digits 12",
     "remove": "minga task remove digits 5d41402abc4b",
     "ban": 'minga task ban digits 5d41402abc4b --reason "sends noise"',
     "unban": "minga task unban digits 5d41402abc4b",
@@ -65,6 +66,9 @@ def add_actions(actions: Any, common: argparse.ArgumentParser) -> None:
                 help="a stored version, which becomes the newest again",
             )
         parser.set_defaults(act=_order, order=str(order), now=False, version=None)
+    accepting = _named(actions, "accept", common, "offer a version that did not pass its integrity check")
+    accepting.add_argument("version", metavar="VERSION", type=int, help="the version")
+    accepting.set_defaults(act=_accept)
     listing = _named(actions, "participants", common, "list connected, banned and most helpful participants")
     listing.set_defaults(act=_participants)
     for act, words in TREATMENTS.items():
@@ -112,6 +116,14 @@ def _restore_version(server: ServerClient, args: argparse.Namespace) -> None:
         print(json.dumps(answer))
     else:
         print(f"{args.name} is at version {answer['version']}, with the weights of version {args.version}.")
+
+
+def _accept(server: ServerClient, args: argparse.Namespace) -> None:
+    answer = server.post(f"{_path(args.name)}/accept", {"version": args.version}, "version")
+    if args.json:
+        print(json.dumps(answer))
+    else:
+        print(f"Version {answer['version']} of {args.name} may be offered: its owner accepted it.")
 
 
 def _participants(server: ServerClient, args: argparse.Namespace) -> None:

@@ -5,6 +5,7 @@ from backend.formats.task_file.checkpoints import Checkpoints
 from backend.formats.task_file.coordination import Coordination, StopTable, Target, Training
 from backend.formats.task_file.data import Data, Partition, VolunteerData
 from backend.formats.task_file.exactness import Exactness, exactness
+from backend.formats.task_file.integrity import IntegrityTable
 from backend.formats.task_file.model import ModelTable, OptimizerTable, Schedule
 from backend.formats.task_file.privacy import PrivacyTable
 from backend.formats.task_file.publication import Consent, Ethics, Licence, Try
@@ -24,6 +25,7 @@ __all__ = [
     "Data",
     "Ethics",
     "Exactness",
+    "IntegrityTable",
     "Licence",
     "MaskingTable",
     "ModelTable",

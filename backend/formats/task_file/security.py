@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from backend.formats.task_file.integrity import IntegrityTable
 from backend.formats.task_file.reputation import Network, ReputationTable, check_networks
 from backend.formats.task_file.robust import RobustTable
 from backend.formats.task_file.types import Positive, TaskTable
@@ -58,7 +59,8 @@ class Security(TaskTable, frozen=True):
     """Bounds single clients, and lists the ways to aggregate updates.
 
     A client uses the first entry of `aggregation` that it supports. `robust` has a rule in place of the mean,
-    `reputation` leaves out clients after evidence against them.
+    `reputation` leaves out clients after evidence against them, `integrity` has the checks of versions before
+    they are offered.
     """
 
     max_update_norm: Positive = 100.0
@@ -66,6 +68,7 @@ class Security(TaskTable, frozen=True):
     masking: MaskingTable | None = None
     robust: RobustTable | None = None
     reputation: ReputationTable | None = None
+    integrity: IntegrityTable | None = None
 
     def __post_init__(self) -> None:
         if len(set(self.aggregation)) < len(self.aggregation):

@@ -28,6 +28,7 @@ class Trouble(StrEnum):
     FEW = "too-few"
     REFUSALS = "refusals"
     STORE = "store"
+    INTEGRITY = "integrity"
     CHANCE = LearningTrouble.CHANCE.value
     OVERFITTING = LearningTrouble.OVERFITTING.value
     FLAT = LearningTrouble.FLAT.value
@@ -105,6 +106,13 @@ class Alarms:
             "The newest version's loss is not a number. Roll back to an older one and lower the learning "
             "rate.",
         )
+
+    def doubted(self, text: str | None) -> list[Effect]:
+        """Takes the question about a version that failed its integrity check; None if there is none."""
+        if text == self.raised.get(Trouble.INTEGRITY):
+            return []
+        cleared = self._clear(Trouble.INTEGRITY)
+        return cleared if text is None else [*cleared, *self._raise(Trouble.INTEGRITY, text)]
 
     def store_failed(self, reason: str) -> list[Effect]:
         """Takes a failed write to the store; the task waits until it succeeds."""

@@ -22,6 +22,7 @@ from backend.server.estimates.guessing import chance_in
 from backend.server.hosting.clients.client_link import Presence
 from backend.server.hosting.task_host import TaskHost
 from backend.server.hosting.task_lifecycle import TaskLifecycle
+from backend.server.integrity.integrity_report import integrity_report, question_text
 from backend.server.observers import task_events
 from backend.server.schemes import scheme_of
 from backend.server.tasks.model_inspection import likely_device
@@ -163,8 +164,12 @@ class Dashboard:
                 case task_events.RoundEnded(ended, version):
                     made = version is not None
                     effects += self._alarms.round_ended(made, ended.accepted, ended.refusals, now)
+                    # A roll-back answers the question, too.
+                    effects += self._alarms.doubted(question_text(self._host.history.checks.promotion))
                 case task_events.VersionEvaluated(evaluation):
                     effects += self._alarms.measured(math.isfinite(evaluation.loss), self._diagnosis())
+                case task_events.VersionChecked():
+                    effects += self._alarms.doubted(question_text(self._host.history.checks.promotion))
                 case task_events.StoreFailed(reason=reason):
                     effects += self._alarms.store_failed(reason)
                 case task_events.StoreMended():
@@ -253,6 +258,7 @@ class Dashboard:
             "rounds": [asdict(record) for record in self._totals.newest],
             "refusals": self._totals.refusal_hours.rows(),
             "best": best,
+            "integrity": integrity_report(history.checks, self._host.phase == "finished"),
             "curve": [_point(version, evaluations, lineage) for version in versions],
         }
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from backend.errors import BundleError, GoneError, NotFoundError, SettingsError
+from backend.errors import BundleError, GoneError, NotFoundError, SettingsError, WithheldError
+from backend.formats.manifest import KERAS_FILE
 from backend.formats.task_file import TaskFile
 from backend.formats.task_file.reading.plan_changes import ChangedValue, apply_changes
 from backend.formats.task_file.reading.reader import read_task_tables
@@ -28,6 +29,7 @@ from backend.server.exports.training_figures import (
 )
 from backend.server.exports.version_comparison import distances
 from backend.server.hosting.task_registry import TaskRegistry
+from backend.server.integrity.integrity_report import check_status
 from backend.server.tasks.task import TASK_FILE
 from backend.server.versions.lineage import lineage_of
 from backend.server.versions.retention import removal
@@ -39,7 +41,6 @@ VERSIONS, ROUNDS, FIGURES, EVENTS = "versions.csv", "rounds.csv", "figures.json"
 # Only tasks of work units have this file.
 ASSIMILATIONS = "assimilations.csv"
 FIGURE_FILES = (VERSIONS, ROUNDS, FIGURES, EVENTS, ASSIMILATIONS)
-KERAS_FILE = "model.keras"
 README = "README.md"
 
 
@@ -113,6 +114,8 @@ class TaskExports:
         return {
             **description,
             "best": best,
+            "check": check_status(history.checks.promotion, number),
+            "withheld": history.checks.is_withheld(number),
             "files": [] if record.let_go else await self._files(task, record),
         }
 
@@ -142,6 +145,15 @@ class TaskExports:
         source = await self._source(task, record)
         file = await self._exporter.get(source, format, seconds)
         return VersionFile(f"{task}-{number}{format.ending}", format, file)
+
+    def check_offered(self, task: str, number: int) -> None:
+        """Raises WithheldError if version `number` is not for everybody, and NotFoundError."""
+        checks = self._history(task).checks
+        if checks.is_withheld(number):
+            raise WithheldError(
+                f"Version {number} did not pass its check for signs of a backdoor, or was not checked. Take "
+                f"version {checks.offered.version}, which is offered."
+            )
 
     async def weights(self, task: str, number: int) -> Path:
         """Returns the file with the flat vector of a version. Raises NotFoundError or GoneError."""
@@ -183,12 +195,12 @@ class TaskExports:
     async def whole(self, task: str, seconds: float) -> Whole | None:
         """Returns the complete task for its owner; None until the files of its best version are exported.
 
-        Without a version that was measured on held-out examples, it is the newest.
+        Without a version that was measured on held-out examples, it is the one that is offered.
 
         Raises NotFoundError or StoreError.
         """
         folder, history = self._registry.task(task).folder, self._history(task)
-        number = history.best.version if history.best else history.current.version
+        number = history.best.version if history.best else history.checks.offered.version
         files: list[tuple[str, Path | bytes]] = []
         for name in ("safetensors", "keras"):
             try:

@@ -21,6 +21,8 @@ from backend.server.hosting.scheme import Scheme, WeightsDeposits
 from backend.server.hosting.task_host import TaskHost
 from backend.server.hosting.task_lifecycle import TaskLifecycle
 from backend.server.hosting.task_summary import TaskDetail
+from backend.server.integrity.integrity_report import check_status
+from backend.server.integrity.version_gate import VersionGate
 from backend.server.schemes import scheme_of
 from backend.server.tasks.model_inspection import Inspection
 from backend.server.versions.timeline import round_summaries, version_summaries
@@ -32,7 +34,8 @@ from backend.stores.plan_changes import PlanAmendment
 class HostedTask:
     """A task that is served: its host, its lifecycle and its owner's dashboard, with answers about them.
 
-    `folder` contains its task file; `changes` are those of its plan since its launch.
+    `folder` contains its task file; `changes` are those of its plan since its launch. `gate` checks its
+    versions; None where they are not checked.
     """
 
     host: TaskHost
@@ -40,6 +43,7 @@ class HostedTask:
     board: Dashboard
     folder: Path
     changes: Sequence[PlanAmendment] = ()
+    gate: VersionGate | None = None
 
     @property
     def access(self) -> TaskAccess:
@@ -75,7 +79,11 @@ class HostedTask:
 
     async def versions(self) -> list[dict[str, Any]]:
         """Returns the task's versions, oldest first (docs/reference/http.md)."""
-        return version_summaries(self.host.history.versions, self.host.history.evaluations)
+        history, promotion = self.host.history, self.host.history.checks.promotion
+        return [
+            row | {"check": check_status(promotion, row["version"])}
+            for row in version_summaries(history.versions, history.evaluations)
+        ]
 
     async def contributions(self, client: str | None = None) -> list[dict[str, Any]]:
         """Returns the contribution of each client, or of one, the largest first (docs/reference/http.md).
@@ -108,6 +116,15 @@ class HostedTask:
         Raises OrderError while the task cannot restore one, NotFoundError, GoneError or StoreError.
         """
         return await self._scheme.restore(self.host, number, reason)
+
+    async def accept(self, number: int) -> None:
+        """Offers a version that did not pass its integrity check.
+
+        Raises NotFoundError if it was not checked, OrderError if it is offered or left behind, or StoreError.
+        """
+        if self.gate is None:
+            raise NotFoundError("This task's versions are not checked: its file has no [security.integrity].")
+        await self.gate.accept(number)
 
     # What only some schemes have.
 

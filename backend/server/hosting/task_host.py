@@ -21,6 +21,7 @@ from backend.server.hosting.host_events import (
 )
 from backend.server.hosting.mailbox import Mailbox
 from backend.server.observers.observer import Companion, Observers
+from backend.server.observers.task_events import TaskEvent
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
 from backend.wire.messages import Phase
@@ -191,6 +192,10 @@ class TaskHost(ABC):
         await self._mailbox.put(ClientsDismissed(clients, error))
 
     # The loop.
+
+    def notice(self, event: TaskEvent) -> None:
+        """Notifies the host's observers of an event that happened beside it."""
+        self._observers.notice(self.name, event)
 
     def add(self, companion: Companion) -> None:
         """Adds an observer that runs as long as the host. To be called before `run`."""

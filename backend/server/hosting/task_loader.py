@@ -20,6 +20,8 @@ from backend.server.hosting.hosted_task import HostedTask
 from backend.server.hosting.scheme import HostServices
 from backend.server.hosting.task_host import TaskHost
 from backend.server.hosting.task_lifecycle import open_lifecycle
+from backend.server.integrity.version_gate import VersionGate
+from backend.server.integrity.version_measurements import VersionMeasurements
 from backend.server.observers.hooks import RoundEndHook
 from backend.server.observers.task_events import RoundEnded
 from backend.server.schemes import scheme_of
@@ -42,6 +44,7 @@ class HostFactory:
 
     `overrides` are values set on the command line. `hooks` says whether tasks may run commands.
     `destinations` lists where alerts may be sent. `program` reads what this server's pages compute by.
+    `measurements` measures the versions of tasks that check them.
     """
 
     services: HostServices
@@ -50,6 +53,7 @@ class HostFactory:
     hooks: bool
     destinations: AlertDestinations
     program: Callable[[], ExactProgram | None]
+    measurements: VersionMeasurements
 
     async def open(self, path: Path, is_reopened: bool = False) -> HostedTask:
         """Opens the host of the task file at `path`, for the first time or in place of another one.
@@ -74,7 +78,11 @@ class HostFactory:
         messenger = Messenger(task.file, self.destinations)
         board = Dashboard(host, lifecycle, messenger, alert_log, is_reopened=is_reopened)
         host.add(board)
-        return HostedTask(host, lifecycle, board, path.parent, changes)
+        gate = None
+        if (plan := task.file.security.integrity) is not None:
+            gate = VersionGate(host, lifecycle, plan, self.measurements)
+            host.add(gate)
+        return HostedTask(host, lifecycle, board, path.parent, changes, gate)
 
     async def _add_hook(self, host: TaskHost, folder: Path) -> None:
         """Adds the hook that runs the task's command after each round.

@@ -24,6 +24,7 @@ from backend.server.hosting.limits import USUAL, TaskLimits
 from backend.server.hosting.scheme import HostServices
 from backend.server.hosting.task_host import TaskHost
 from backend.server.hosting.task_loader import HostFactory, TaskLoader
+from backend.server.integrity.version_measurements import VersionMeasurements
 from backend.server.mesh.ice_servers import NO_ICE, IceServers
 from backend.server.observers.observer import NO_OBSERVERS, Observer
 from backend.server.tasks.task import TASK_FILE, find_launched, find_tasks, overrides_of
@@ -49,6 +50,7 @@ class TaskRegistry:
         destinations: AlertDestinations = NO_DESTINATIONS,
         parameters: ParameterDeployment = IN_MEMORY,
         dist: Path | None = None,
+        measurements: VersionMeasurements | None = None,
     ) -> None:
         self._stores = stores
         self._observer = observer
@@ -59,6 +61,7 @@ class TaskRegistry:
         self._parameters = parameters
         self._ops_file = ops_file
         self._dist = dist
+        self._measurements = measurements or VersionMeasurements(stores.blobs, stores.scratch / "integrity")
         self._tasks: dict[str, HostedTask] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
         self._loader: TaskLoader | None = None
@@ -82,7 +85,13 @@ class TaskRegistry:
             self._stores, evaluate, self._observer, self._limits, self._ice, self._parameters
         )
         factory = HostFactory(
-            services, allowed, overrides, self._hooks_allowed, self._destinations, self.program
+            services,
+            allowed,
+            overrides,
+            self._hooks_allowed,
+            self._destinations,
+            self.program,
+            self._measurements,
         )
         # Owners' tasks first: they may have the name of a task of the gallery that was not built then.
         paths = [*find_launched(launched), *find_tasks(folders)]

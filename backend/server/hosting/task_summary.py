@@ -45,6 +45,8 @@ def summary(host: TaskHost, life: Life) -> dict[str, Any]:
         "bundle": task.bundle.address,
         "weights": host.history.current.weights,
         "version": host.history.current.version,
+        "offered": host.history.checks.offered.version,
+        "offered_weights": host.history.checks.offered.weights,
         "round": host.round,
         "rounds": file.coordination.rounds + host.history.repeats,
         "phase": host.phase,

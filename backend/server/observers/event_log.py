@@ -87,6 +87,9 @@ class EventLog:
                     loss=evaluation.loss,
                     metrics=evaluation.metrics,
                 )
+            case task_events.VersionChecked(check):
+                facts = {"version": check.version, "outcome": check.outcome, "score": check.score}
+                line.info("version checked", **facts, accepted=check.accepted is not None)
             case task_events.TaskFinished():
                 line.info("task finished", version=event.version, reason=event.reason)
             case task_events.StoreFailed():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from backend.stores.contracts import EvaluationRecord, RoundRecord, VersionRecord
+from backend.stores.contracts import EvaluationRecord, IntegrityRecord, RoundRecord, VersionRecord
 
 # What leads from one version to the next: with work units an epoch, which is numbered like a round.
 Pass: TypeAlias = Literal["round", "epoch"]
@@ -210,6 +210,13 @@ class VersionEvaluated:
 
 
 @dataclass(frozen=True)
+class VersionChecked:
+    """A version was checked for signs of a backdoor, or its owner accepted it in spite of them."""
+
+    check: IntegrityRecord
+
+
+@dataclass(frozen=True)
 class TaskFinished:
     """No more rounds follow; `reason` says why."""
 
@@ -251,6 +258,7 @@ TaskEvent: TypeAlias = (
     | RoundEnded
     | VersionMade
     | VersionEvaluated
+    | VersionChecked
     | TaskFinished
     | StoreFailed
     | StoreMended

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from backend.errors import TaskFileError
 from backend.formats.exact_program import ExactProgram
-from backend.formats.manifest import Manifest
+from backend.formats.manifest import KERAS_FILE, Manifest
 from backend.formats.task_file import TaskFile, exactness
 from backend.formats.task_file.rules.recipes import accumulation_conflict, buffer_conflict, optimizer_conflict
 
@@ -37,6 +37,7 @@ def check_task(file: TaskFile, manifest: Manifest, server_holdout: bool, client_
         raise TaskFileError(f"{where}: {pins}")
     check_recipe(file, manifest)
     _check_rule(file)
+    _check_integrity(file, manifest, server_holdout)
     _check_privacy(file, manifest)
     _check_schedule(file, manifest)
     if file.fraction_evaluate > 0.0 and not client_holdout and not file.data.own:
@@ -110,6 +111,27 @@ def _check_rule(file: TaskFile) -> None:
         raise TaskFileError(
             f'{file.name}: security.robust.rule = "flame" needs scikit-learn on this machine. Install it: '
             "pip install 'minga[robust]'; or take another rule, such as \"multi-krum\"."
+        )
+
+
+def _check_integrity(file: TaskFile, manifest: Manifest, server_holdout: bool) -> None:
+    """Raises TaskFileError if this machine cannot check the task's versions."""
+    if file.security.integrity is None:
+        return
+    if find_spec("tensorflow") is None:
+        raise TaskFileError(
+            f"{file.name}: [security.integrity] needs TensorFlow on this machine. Install it: pip install "
+            "'minga[convert]'; or leave the table out."
+        )
+    if KERAS_FILE not in manifest.files:
+        raise TaskFileError(
+            f"{file.name}: [security.integrity] measures the Keras model, which its bundle lacks. Convert "
+            "the task again, or leave the table out."
+        )
+    if not server_holdout and (file.data.shards is None or file.data.own is not None):
+        raise TaskFileError(
+            f"{file.name}: [security.integrity] measures versions on examples of the server, which has none. "
+            "Cut some as held-out shards, or leave the table out."
         )
 
 

@@ -23,6 +23,7 @@ from backend.protocols.rounds.stop_rules import RunProgress, Source, StopRules
 from backend.server.tasks.task import Task
 from backend.server.versions.checkpoints import Checkpoint, checkpoint_write, read_checkpoint
 from backend.server.versions.retention import best_version, removal, to_let_go
+from backend.server.versions.version_checks import VersionChecks
 from backend.stores.contracts import (
     AssimilationRecord,
     BlobStore,
@@ -66,6 +67,7 @@ class VersionHistory:
         self._control: Vector | None = None
         self.control_at: str | None = None
         self.versions: list[VersionRecord] = []
+        self.checks = VersionChecks(task.file.security.integrity, records, run, lambda: self.versions)
         self.evaluated: dict[Source, dict[int, EvaluationRecord]] = {"server": {}, "clients": {}}
         self.addresses: set[str] = set()
         self.accepted: dict[str, int] = {}
@@ -109,8 +111,10 @@ class VersionHistory:
 
     @property
     def best(self) -> EvaluationRecord | None:
-        """The evaluation of the best version whose files are kept; None if none was evaluated."""
-        evaluations = self.evaluations
+        """The evaluation of the best version that may be offered, with files; None if none was evaluated."""
+        evaluations, promotion = self.evaluations, self.checks.promotion
+        if promotion is not None:
+            evaluations = {n: one for n, one in evaluations.items() if promotion.is_cleared(n)}
         number = best_version(self.versions, evaluations)
         return None if number is None else evaluations[number]
 
@@ -131,6 +135,7 @@ class VersionHistory:
         self.versions = await self._records.versions(self._run)
         self.repeats = sum(starmap(self._is_repeat, pairwise(self.versions)))
         self.addresses = set().union(*map(fetched_addresses, self.versions))
+        await self.checks.open()
         for evaluation in await self._records.evaluations(self._run):
             self.evaluated[evaluation.source][evaluation.version] = evaluation
         self.accepted = {each.client: each.accepted for each in await self.contributions()}
@@ -363,9 +368,11 @@ class VersionHistory:
     async def let_go(self, busy: Collection[int], now: float) -> list[int]:
         """Lets go of the versions that the task file no longer keeps, except those that are `busy`.
 
-        Returns their numbers. They are marked before their blobs are dropped: blobs that remain after a crash
-        are swept at the next start.
+        Those that are offered, or wait for their check, stay, too. Returns the numbers of the others. They
+        are marked before their blobs are dropped: blobs that remain after a crash are swept at the next
+        start.
         """
+        busy = {*busy, *self.checks.busy}
         numbers = to_let_go(self.versions, self.evaluations, self.checkpoints, busy)
         if numbers:
             freed = await self._records.let_go(self._run, numbers, now)

@@ -18,6 +18,7 @@ from backend.server.accounts.permissions import may
 from backend.server.drafts.transfer.export_zip import zip_pieces
 from backend.server.exports.integrity_checks import IntegrityChecks
 from backend.server.exports.task_exports import TaskExports, VersionFile
+from backend.server.hosting.task_registry import TaskRegistry
 from backend.web.api.blobs import FilePart, has_already
 from backend.web.auth.identity import identify, require
 from backend.web.pages.pages import render
@@ -27,6 +28,12 @@ from backend.web.requests.query import number_asked
 # A client retries for a file that takes longer, because proxies cut responses that are silent for a minute.
 WAIT_SECONDS, RETRY_SECONDS = 10.0, 2
 _NO_STORE = {"Cache-Control": "no-store"}
+
+
+class AcceptBody(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which version is offered in spite of its integrity check."""
+
+    version: Annotated[int, Meta(ge=0)]
 
 
 class RollbackBody(Struct, frozen=True, forbid_unknown_fields=True):
@@ -42,6 +49,7 @@ def routes() -> list[BaseRoute]:
         Route("/api/tasks/{name}/figures/{file}", figure_file),
         Route("/api/tasks/{name}/compare", compare),
         Route("/api/tasks/{name}/export", export),
+        Route("/api/tasks/{name}/accept", accept, methods=["POST"]),
         Route("/api/tasks/{name}/restore", restore, methods=["POST"]),
         Route("/api/tasks/{name}/versions/{version:int}", version),
         Route("/api/tasks/{name}/versions/{version:int}/card", card),
@@ -67,6 +75,16 @@ async def compare(request: Request) -> Response:
         raise BadRequestError("Say which two versions, as in compare?before=3&after=7.")
     comparison = await results.compare(request.path_params["name"], before, after)
     return JSONResponse(comparison, headers=_NO_STORE)
+
+
+async def accept(request: Request) -> Response:
+    """A version that did not pass its integrity check is offered in spite of it."""
+    name = request.path_params["name"]
+    await require(request, "manage", name)
+    body = await read_json(request, AcceptBody)
+    registry: TaskRegistry = request.app.state.tasks
+    await registry.task(name).accept(body.version)
+    return JSONResponse(await (await _results(request)).version(name, body.version), headers=_NO_STORE)
 
 
 async def restore(request: Request) -> Response:
@@ -159,6 +177,7 @@ async def version_page(request: Request) -> Response:
         "plan": registry.host(name).task.file,
         "compared": comparison,
         "others": others,
+        "may_manage": may_manage,
         "may_restore": may_manage
         and details["let_go"] is None
         and number != summary["version"]
@@ -171,6 +190,9 @@ async def version_page(request: Request) -> Response:
 
 async def _file(request: Request) -> VersionFile:
     path, results = request.path_params, await _results(request)
+    registry: TaskRegistry = request.app.state.tasks
+    if not may(await identify(request), "manage", registry.place(path["name"])):
+        results.check_offered(path["name"], path["version"])
     return await results.file(path["name"], path["version"], path["format"], WAIT_SECONDS)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from backend.server.continuation.extension import Extension
 from backend.server.exports.export_formats import FORMATS
 from backend.web.api.description import DescriptionBody, TextBody
-from backend.web.api.exports import RollbackBody
+from backend.web.api.exports import AcceptBody, RollbackBody
 from backend.web.api.pictures import PictureBody
 from backend.web.api.task_management import AlertBody, Ordered, Treated
 from backend.web.auth.devices import KeyHolder, LeavingDevice, NewDevice
@@ -38,6 +38,8 @@ _SUMMARY = (
     "bundle",
     "weights",
     "version",
+    "offered",
+    "offered_weights",
     "round",
     "phase",
     "state",
@@ -88,6 +90,7 @@ ROWS: dict[str, Row] = {
         refusals=(400, 409, 410),
         paths={"format": one_of(*FORMATS)},
     ),
+    f"POST {TASK}/accept": Row("manage", {200: keys("version", "check")}, AcceptBody, refusals=(409,)),
     f"POST {TASK}/restore": Row("manage", {200: keys("version", "round")}, RollbackBody, refusals=(409, 410)),
     f"POST {TASK}/extend": Row(
         "edit", {200: keys("task", "state", "rounds", "applied")}, Extension, refusals=(409, 410)

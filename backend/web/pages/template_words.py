@@ -51,6 +51,15 @@ REFUSALS = {
     "wrong-length": later("incomplete, or of another model"),
     "wrong-salt": later("salt that does not match the result"),
 }
+# What a version's integrity check says; nothing of the owner's own version and of unchecked tasks.
+CHECKS = {
+    "passed": later("checked: no sign of a backdoor"),
+    "accepted": later("accepted by the owner in spite of its check"),
+    "failed": later("not offered: signs of a backdoor"),
+    "undecided": later("not offered: not good enough yet to be checked"),
+    "unmeasured": later("not offered: it could not be checked"),
+    "unchecked": later("not offered: not checked"),
+}
 # The data that volunteers bring, by the kind of preprocessing.
 BRINGS = {
     "image": later("You bring pictures."),
@@ -93,6 +102,7 @@ class TemplateWords:
             "browser": self.browser,
             "brings": self.brings,
             "calculations": self.calculations,
+            "check": self.check,
             "decimal": self.decimal,
             "device": self.device,
             "duration": self.duration,
@@ -197,6 +207,10 @@ class TemplateWords:
     def refusal(self, code: str) -> str:
         """Returns the reason why an update was refused, by its code."""
         return self._(REFUSALS[code]) if code in REFUSALS else code
+
+    def check(self, status: str | None) -> str:
+        """Describes the integrity check of a version (`check_status`)."""
+        return self._(CHECKS[status]) if status in CHECKS else ""
 
     def role(self, word: str) -> str:
         """Returns the name of an account's role on a task."""

@@ -32,10 +32,10 @@ def robust_server(folder: Path, clients: int, robust: str = "", **task: Any) -> 
 
 
 @asynccontextmanager
-async def cohort(server: Server, count: int) -> AsyncIterator[list[tuple[Client, Train]]]:
-    """Joins so many clients, until a round has selected all of them; yields each with its plan."""
+async def cohort(server: Server, count: int, task: str = "tiny") -> AsyncIterator[list[tuple[Client, Train]]]:
+    """Joins so many clients of a task, until a round has selected all of them; yields each with its plan."""
     async with AsyncExitStack() as stack:
-        clients = [await stack.enter_async_context(Client(server.url)) for _ in range(count)]
+        clients = [await stack.enter_async_context(Client(server.url, task)) for _ in range(count)]
         for client in clients:
             await client.ready()
         plans = await asyncio.gather(*(client.selected() for client in clients))

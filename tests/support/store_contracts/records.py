@@ -13,6 +13,7 @@ from backend.stores.contracts import (
     CheckpointWrite,
     ContributionRecord,
     EvaluationRecord,
+    IntegrityRecord,
     MeshGroupRecord,
     Records,
     ReputationRecord,
@@ -161,6 +162,18 @@ class RecordsContract:
         for one in (ours, theirs):
             await records.add_evaluation(run, one)
         assert await records.evaluations(run) == [theirs, ours]
+
+    async def test_an_integrity_check_replaces_an_older_one(self, records: Records) -> None:
+        run = await records.open_run("digits", "x" * 64)
+        parts = [{"name": "trigger", "score": None, "reason": "It has one class."}]
+        check = IntegrityRecord(2, "unmeasured", None, parts, None, "end", 30.0)
+        await records.add_integrity(run, check)
+        await records.add_integrity(run, IntegrityRecord(1, "passed", 0.25, [], 0, "schedule", 20.0))
+        await records.add_integrity(run, replace(check, accepted=40.0))
+        first, second = await records.integrity(run)
+        assert (first.version, first.score, second) == (1, 0.25, replace(check, accepted=40.0))
+        await records.forget_task("digits")
+        assert await records.integrity(run) == []
 
     async def test_rounds_are_read_from_where_one_stopped(self, records: Records) -> None:
         run = await records.open_run("digits", "x" * 64)

@@ -9,6 +9,7 @@ from typing import Literal
 from backend.formats.task_file.privacy import PrivacyTable
 from backend.formats.task_file.rules.decentralized import decentralized_conflicts
 from backend.formats.task_file.rules.exactness import exactness_conflicts
+from backend.formats.task_file.rules.integrity import integrity_conflicts
 from backend.formats.task_file.rules.reputation import reputation_conflicts
 from backend.formats.task_file.rules.robust import robust_conflicts
 from backend.formats.task_file.rules.volunteer import volunteer_conflicts
@@ -74,7 +75,8 @@ def contradiction(file: TaskFile) -> str | None:
     scheme = decentralized_conflicts(file) if decentralized else volunteer
     too_few = _too_few(file) if masks and not decentralized else ()
     others = (_hidden_observations(file), too_few, _privacy_conflicts(file), exactness_conflicts(file))
-    for sentences in (scheme, *others, robust_conflicts(file), reputation_conflicts(file)):
+    extra = (robust_conflicts(file), reputation_conflicts(file), integrity_conflicts(file))
+    for sentences in (scheme, *others, *extra):
         for sentence in sentences:
             return sentence
     return None

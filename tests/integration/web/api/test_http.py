@@ -48,7 +48,7 @@ def test_the_api_says_what_a_model_asks_of_a_device(http: httpx.Client) -> None:
 def test_the_api_lists_tasks_as_the_reference_says(http: httpx.Client) -> None:
     (task,) = http.get("/api/tasks").json()["tasks"]
     assert task == http.get("/api/tasks/tiny").json()
-    assert {key: task[key] for key in task if key not in ("bundle", "weights")} == {
+    assert {key: task[key] for key in task if key not in ("bundle", "weights", "offered_weights")} == {
         "name": "tiny",
         "title": "Tiny",
         "summary": "",
@@ -57,6 +57,7 @@ def test_the_api_lists_tasks_as_the_reference_says(http: httpx.Client) -> None:
         "aggregation": ["open"],
         "lan": False,
         "version": 0,
+        "offered": 0,
         "round": 0,
         "rounds": 100,
         "phase": "waiting",

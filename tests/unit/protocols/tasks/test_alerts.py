@@ -142,3 +142,13 @@ def test_alarms_are_raised_and_cleared_in_turn_whatever_happens(
         timer = alarms.timer()
         if timer is not None and what in ("look", "wait"):
             assert timer > now
+
+
+def test_a_version_that_failed_its_check_is_told_once_and_another_one_anew() -> None:
+    alarms = enough()
+    assert alarms.doubted(None) == []
+    assert alarms.doubted("Version 10?") == [Raised(Trouble.INTEGRITY, "Version 10?")]
+    assert alarms.doubted("Version 10?") == []
+    again = alarms.doubted("Version 20?")
+    assert again == [Cleared(Trouble.INTEGRITY), Raised(Trouble.INTEGRITY, "Version 20?")]
+    assert alarms.doubted(None) == [Cleared(Trouble.INTEGRITY)]

@@ -1,0 +1,1 @@
+"""Backdoors in tasks whose versions are checked before they are offered."""
