@@ -58,7 +58,9 @@ class JudgedTraining(AttackedTraining):
         self._verdicts.append(passes)
         return passes
 
-    def _aggregate(self, updates: Sequence[tuple[Vector, int]], refused: int, number: int) -> str | None:
+    def _aggregate(
+        self, updates: Sequence[tuple[Vector, int]], refused: int, number: int
+    ) -> tuple[str | None, list[int]]:
         verdicts, self._verdicts = self._verdicts, []
         assert verdicts.count(False) == refused
         accepted = [client for client, passes in enumerate(verdicts) if passes]
@@ -86,7 +88,7 @@ class JudgedTraining(AttackedTraining):
             self.highest[client] = max(self.highest[client], suspicion.score)
             if suspicion.quarantined:
                 self.quarantined.setdefault(client, number)
-        return reason
+        return reason, []
 
 
 def with_rare_class(lab: RobustnessLab, clients: int, alpha: float, seed: int) -> list[NDArray[np.int64]]:
