@@ -8,8 +8,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from backend.commands.number_arguments import number
-from backend.errors import PeerError, SettingsError
+from backend.commands.number_arguments import count, number, positive, seed
+from backend.commands.own_tasks import refuse_address
+from backend.errors import PeerError
 
 PROTECTION_NAMES = ("open", "masked", "masked-sum", "local", "distributed", "central", "examples")
 ATTACK_NAMES = ("dlg", "idlg", "inversion")
@@ -49,10 +50,10 @@ def register(subparsers: Any) -> None:
         help="an attack to try, several times for several; default: all of " + ", ".join(ATTACK_NAMES),
     )
     parser.add_argument(
-        "--pictures", type=_count, default=2, metavar="N", help="volunteers to attack; default 2"
+        "--pictures", type=count, default=2, metavar="N", help="volunteers to attack; default 2"
     )
     parser.add_argument(
-        "--examples", type=_count, default=1, metavar="N", help="examples of each volunteer; default 1"
+        "--examples", type=count, default=1, metavar="N", help="examples of each volunteer; default 1"
     )
     parser.add_argument(
         "--group",
@@ -60,14 +61,14 @@ def register(subparsers: Any) -> None:
         metavar="N",
         help="volunteers of a round; default: the task's min_clients, or 8",
     )
-    parser.add_argument("--clip", type=_positive, metavar="C", help="default: the task's, or 1")
+    parser.add_argument("--clip", type=positive, metavar="C", help="default: the task's, or 1")
     parser.add_argument(
         "--noise", type=_not_negative, metavar="Z", help="noise multiplier; default: the task's, or 1"
     )
     parser.add_argument(
-        "--steps", type=_count, default=1000, metavar="N", help="steps of an attack; default 1000"
+        "--steps", type=count, default=1000, metavar="N", help="steps of an attack; default 1000"
     )
-    parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="draws other pictures; default 0")
+    parser.add_argument("--seed", type=seed, default=0, metavar="N", help="draws other pictures; default 0")
     parser.add_argument(
         "--set",
         dest="overrides",
@@ -83,11 +84,7 @@ def register(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Attacks the task. Raises MingaError."""
-    if "://" in args.task:
-        raise SettingsError(
-            f"{args.task} is an address, and the lab attacks only tasks of the account that runs it, on this "
-            "machine. Give the folder of a task of yours."
-        )
+    refuse_address(args.task)
     if any(importlib.util.find_spec(name) is None for name in ("tensorflow", "scipy")):
         raise PeerError("The leakage lab needs TensorFlow and SciPy: run `pip install 'minga[convert]'`.")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -97,30 +94,11 @@ def run(args: argparse.Namespace) -> int:
     return task_leakage.run(args)
 
 
-def _count(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 1_000_000:
-        raise argparse.ArgumentTypeError(f"a whole number from 1 to 1000000 is needed, not '{text}'")
-    return int(text)
-
-
 def _group(text: str) -> int:
-    count = _count(text)
-    if count < 2:
+    members = count(text)
+    if members < 2:
         raise argparse.ArgumentTypeError("a masked round has at least 2 volunteers")
-    return count
-
-
-def _seed(text: str) -> int:
-    if not text.isdecimal() or int(text) >= 2**31:
-        raise argparse.ArgumentTypeError(f"a whole number below 2^31 is needed, not '{text}'")
-    return int(text)
-
-
-def _positive(text: str) -> float:
-    value = number(text)
-    if not 0.0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"a number above 0 is needed, not '{text}'")
-    return value
+    return members
 
 
 def _not_negative(text: str) -> float:

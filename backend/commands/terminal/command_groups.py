@@ -38,6 +38,7 @@ GROUPS = (
             "simulate": CommandEntry("simulate", "try a task's plan with simulated clients"),
             "privacy": CommandEntry("privacy", "compute the noise of a privacy guarantee, or the reverse"),
             "leak": CommandEntry("leak.leak", "attack a task's updates: what a server could see of pictures"),
+            "attack": CommandEntry("attack.attack", "attack a task by lying clients: what each rule bears"),
             "cost": CommandEntry("cost", "estimate what a training costs on rented machines"),
         },
         (

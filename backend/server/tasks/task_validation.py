@@ -36,7 +36,7 @@ def check_task(file: TaskFile, manifest: Manifest, server_holdout: bool, client_
     if pins := missing_pins(file, manifest):
         raise TaskFileError(f"{where}: {pins}")
     check_recipe(file, manifest)
-    _check_rule(file)
+    check_rule(file)
     _check_integrity(file, manifest, server_holdout)
     _check_privacy(file, manifest)
     _check_schedule(file, manifest)
@@ -105,7 +105,8 @@ def _expected_norm(file: TaskFile, manifest: Manifest) -> float:
     return privacy.clip * (1.0 + privacy.noise_multiplier * math.sqrt(manifest.parameters.total))
 
 
-def _check_rule(file: TaskFile) -> None:
+def check_rule(file: TaskFile) -> None:
+    """Raises TaskFileError if this machine lacks what the robust rule needs."""
     robust = file.security.robust
     if robust is not None and robust.rule == "flame" and find_spec("sklearn") is None:
         raise TaskFileError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from backend.lab.robustness.attack_plan import plan_attack
 from backend.lab.robustness.attacked_training import AttackedRoundOutcome, AttackedTraining, RobustnessLab
 from backend.lab.robustness.robustness_task import RobustnessTask, open_robustness_task
 from backend.lab.robustness.rule_names import rule_of
+from backend.peer.data.shards import Examples
 from tests.support.timeouts import HEAVY
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(HEAVY)]
@@ -113,3 +115,20 @@ def test_what_cannot_be_attacked_is_refused_in_words(lab: RobustnessLab) -> None
         lab.task.split(10**6, None, 0)
     with pytest.raises(TaskFileError, match="stay with volunteers"):
         open_robustness_task(MODELS.parent / "starters" / "image" / "task.toml")
+    with pytest.raises(TaskFileError, match="scheme of this task is volunteer"):
+        open_robustness_task(MODELS / "text-lstm" / "task.toml")
+    masked = (
+        'security.aggregation=["masked"]',
+        "coordination.min_available_clients=8",
+        "coordination.quorum=8",
+    )
+    with pytest.raises(TaskFileError, match="its updates are masked, and rules compare single updates"):
+        open_robustness_task(MODELS / "digits" / "task.toml", masked)
+
+
+def test_attacks_on_pictures_do_not_fit_other_examples(task: RobustnessTask) -> None:
+    flat = Examples((task.train.x[0].reshape(len(task.train), -1),), task.train.y, task.train.sample_weight)
+    rows = replace(task, train=flat)
+    with pytest.raises(SettingsError, match=r"trigger-backdoor does not fit this task.*Take label-flip"):
+        plan_attack("trigger-backdoor", rows, 1)
+    assert plan_attack("label-flip", rows, 1).data is not None

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from backend.commands.build import build_task
-from backend.errors import TaskFileError
+from backend.errors import MingaError, TaskFileError
 from backend.lab.robustness.attack_plan import plan_attack
 from backend.lab.robustness.attacked_training import AttackedRoundOutcome, RobustnessLab
 from backend.lab.robustness.robustness_task import open_robustness_task
+from backend.lab.socket_lab.attack_grid import AttackGrid, GridSettings
 from backend.lab.socket_lab.hosted_training import HostedTraining
 from backend.lab.socket_lab.lab_server import LabServer, lab_server
 from backend.lab.socket_lab.task_copy import LabCohort, read_tables, training_tables, write_task
@@ -77,6 +80,29 @@ async def test_attackers_with_more_examples_claim_what_their_plan_allows(
     outcomes = await train(server, lab, tmp_path, "mean", "edge-case-backdoor")
     assert [one.refused for one in outcomes] == [0, 0]
     assert all(one.backdoor is not None and 0.0 <= one.backdoor <= 1.0 for one in outcomes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"rules": ("majority",)}, "There is no rule majority"),
+        ({"rules": ("bulyan",)}, "bulyan needs at least 11 clients to bear 2 attackers: of 7 it bears 1"),
+        ({"attacks": ("shouting",)}, "There is no attack shouting"),
+        ({"cohort": LabCohort(3, 3, 1)}, "at least 1 attacker and 1 honest client"),
+        ({"cohort": LabCohort(10_000, 1, 1)}, "take fewer"),
+    ],
+)
+def test_settings_that_no_training_can_have_are_refused_before_any(
+    lab: RobustnessLab, changes: dict[str, Any], sentence: str
+) -> None:
+    settings = GridSettings(("median",), ("nan",), COHORT, None, 1)
+    with pytest.raises(MingaError, match=sentence):
+        AttackGrid(lab, read_tables(DIGITS, ()), replace(settings, **changes))
+
+
+def test_the_mean_without_attack_is_always_trained_and_nothing_twice() -> None:
+    settings = GridSettings(("krum", "mean", "krum"), ("nan", "none"), COHORT, None, 1)
+    assert settings.trainings == [("mean", "none"), ("mean", "nan"), ("krum", "none"), ("krum", "nan")]
 
 
 async def test_a_training_is_over_on_the_server_when_it_is_over_in_the_lab(

@@ -1,0 +1,84 @@
+"""`minga attack`, run as its users run it: what it refuses, and a short training under attack."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from backend.commands.build import build_task
+from tests.integration.commands import command_runner
+from tests.support.timeouts import HEAVY
+
+GALLERY = Path(__file__).parents[3] / "models"
+
+minga = partial(command_runner.minga, "attack")
+facts = partial(command_runner.facts, "attack")
+
+
+def refused(*words: str | Path) -> str:
+    done = minga(*words)
+    assert done.returncode == 2, done.stderr
+    assert not done.stdout
+    return " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://minga.example.org/tasks/digits",
+        "localhost:8000",
+        "minga.example.org/tasks/digits",
+    ],
+)
+def test_a_server_is_not_attacked(address: str) -> None:
+    sentence = refused(address)
+    assert f"{address} is an address, and the lab attacks only tasks of the account that runs it" in sentence
+    assert "download it at the foot of its dashboard" in sentence
+
+
+def test_what_is_no_task_is_named(tmp_path: Path) -> None:
+    assert "There is no task file" in refused(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (("--clients", "0"), "whole number"),
+        (("--alpha", "0"), "above 0"),
+    ],
+)
+def test_bad_numbers_are_refused(flags: tuple[str, str], sentence: str) -> None:
+    assert sentence in refused("digits", *flags)
+
+
+@pytest.mark.tensorflow
+@pytest.mark.timeout(HEAVY)
+def test_a_rule_for_which_the_clients_are_too_few_is_refused_before_any_training() -> None:
+    build_task(GALLERY / "digits")
+    sentence = (
+        "krum needs at least 9 clients to bear 3 attackers: of 8 it bears 2. Give --clients 9, or fewer"
+    )
+    assert sentence in refused("digits", "--rule", "krum", "--clients", "8")
+
+
+@pytest.mark.tensorflow
+@pytest.mark.timeout(HEAVY)
+def test_a_short_lab_has_a_row_for_each_rule_and_attack() -> None:
+    build_task(GALLERY / "digits")
+    words = ("--clients", "5", "--attackers", "1", "--rounds", "2", "--rule", "krum", "--attack", "nan")
+    told = facts("digits", *words)
+    assert [(row["rule"], row["attack"]) for row in told["rows"]] == [
+        ("mean", "none"),
+        ("mean", "nan"),
+        ("krum", "none"),
+        ("krum", "nan"),
+    ]
+    assert told["clean"] == told["rows"][0]["accuracy"] > 0.7
+    for row in told["rows"]:
+        # The host refuses one NaN a round, and Krum keeps one of the honest updates, of four or five.
+        assert row["refused"] == (2 if row["attack"] == "nan" else 0)
+        assert row["honest_ejections"] == (6 if row["rule"] == "krum" else 0)
+        assert row["share_of_clean"] == pytest.approx(row["accuracy"] / told["clean"], abs=1e-3)
+        assert (len(row["accuracy_curve"]), row["backdoor"], row["abandoned"]) == (2, None, 0)
