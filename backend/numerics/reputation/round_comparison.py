@@ -21,8 +21,6 @@ from backend.numerics.vectors import Vector64
 FEWEST = 5
 # Cosines nearer to 0 say nothing: directions of different data, or chance.
 OPPOSED_COSINE = -0.05
-# A client with fewer than a sixteenth of the usual steps is taken to have so many: length is not all steps.
-_LEAST_SHARE = 1.0 / 16.0
 
 
 @dataclass(frozen=True)
@@ -43,10 +41,9 @@ def compare_round(updates: UpdateSet, steps: Sequence[int]) -> RoundComparison:
 
     The distance is that from the geometric median of all updates, which few false ones move little (Pillutla
     et al. 2022, section 2), by the (n - f)th smallest distance, f = `most_false(n)`: with the median in its
-    place, f updates near the centre would make all others look far. That is by the update's expected length,
-    which grows between the square root of its steps, if they go back and forth, and linearly, if they go one
-    way: with more steps than the median it may be longer in their proportion, with fewer it should be shorter
-    by its root.
+    place, f updates near the centre would make all others look far. With more steps than the median an update
+    may be farther in proportion: its length grows at most linearly with its steps. With fewer it may not be
+    expected to be nearer, or updates at the centre would make those of few steps look far.
 
     `opposed` is the share of the other updates with a cosine below OPPOSED_COSINE. Both are 0 for fewer than
     FEWEST updates. Raises ValueError for an update that is not finite.
@@ -61,8 +58,7 @@ def compare_round(updates: UpdateSet, steps: Sequence[int]) -> RoundComparison:
     made = np.asarray(steps, np.float64)
     middle = float(np.median(made))
     if middle > 0.0:
-        share = made / middle
-        ratios = ratios / np.where(share > 1.0, share, np.sqrt(np.maximum(share, _LEAST_SHARE)))
+        ratios = ratios / np.maximum(made / middle, 1.0)
     norms = distances.norms
     scale = norms[:, None] * norms
     cosines = np.divide(distances.inner, scale, out=np.zeros_like(scale), where=scale > 0.0)

@@ -21,7 +21,7 @@ MOST = 2.0 * LIMIT
 # A quarantine ends below this.
 LOW = LIMIT / 2.0
 # Multiples of the usual distance from which an update is far, and certainly false. Honest clients on skewed
-# digits were at 1.3 in the middle of their rounds, and at 1.6 at most while nobody attacked.
+# digits were at 1.4 at most, also with a third of the clients at the centre to make them look far.
 FAR, TOO_FAR = 1.8, 2.6
 # An update opposes the round if it opposes so many of the others. A third of the clients cannot reach that
 # against an honest one, unless half of the other honest ones oppose it, too.

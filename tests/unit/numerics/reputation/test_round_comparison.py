@@ -82,11 +82,9 @@ def test_an_update_of_many_steps_may_be_longer() -> None:
     assert compared(rows, [40] * 10).distances[4] > 3
 
 
-def test_an_update_of_few_steps_should_be_shorter_by_their_root() -> None:
-    found = [compared(honest(10), [10] * 4 + [few] + [10] * 5).distances[4] for few in (10, 5, 1, 0)]
-    assert found[1] == pytest.approx(found[0] * 2**0.5)
-    assert found[2] == pytest.approx(found[0] * 10**0.5)
-    assert found[3] == pytest.approx(found[0] * 4)
+def test_an_update_of_few_steps_need_not_be_shorter() -> None:
+    found = [compared(honest(10), [10] * 4 + [few] + [10] * 5).distances[4] for few in (10, 1, 0)]
+    assert found[0] == found[1] == found[2]
 
 
 def test_neither_order_nor_scale_matters() -> None:
