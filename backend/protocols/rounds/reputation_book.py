@@ -136,15 +136,13 @@ class ReputationBook:
                 changed.append(after)
         return changed
 
-    def lift(self, client: str) -> Suspect | None:
-        """Ends the suspicion of a client, for its owner; returns what is to be recorded, None without any."""
+    def lifted(self, client: str) -> Suspect | None:
+        """Returns a client without its suspicion, to be recorded and settled; None if there is none."""
         known = next((one for one in self._suspects.values() if one.client == client), None)
         suspect = known or self._suspect(client)
         if suspect.suspicion.is_blank:
             return None
-        suspect = replace(suspect, suspicion=lifted(suspect.suspicion))
-        self._settle(suspect)
-        return suspect
+        return replace(suspect, suspicion=lifted(suspect.suspicion))
 
     @property
     def suspects(self) -> list[Suspect]:
@@ -164,10 +162,11 @@ class ReputationBook:
         judged = JudgedRound(number, round(suspicion.score, 4), dict(found), counted)
         timeline = (*suspect.timeline, judged)[-TIMELINE_ROUNDS:]
         suspect = replace(suspect, suspicion=suspicion, timeline=timeline)
-        self._settle(suspect)
+        self.settle(suspect)
         return suspect
 
-    def _settle(self, suspect: Suspect) -> None:
+    def settle(self, suspect: Suspect) -> None:
+        """Takes what is known of a client from now on."""
         _remember(self._settled, suspect.subject, None)
         if suspect.suspicion.is_blank:
             self._suspects.pop(suspect.subject, None)

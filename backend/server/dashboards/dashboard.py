@@ -192,6 +192,11 @@ class Dashboard:
         await self._alert_log.acknowledge(id, self._clock())
         self._wake()
 
+    async def lift_suspicion(self, client: str) -> None:
+        """Lets the updates of a suspect client count again. Raises NotFoundError or StoreError."""
+        await self._host.lift_suspicion(client)
+        self._wake()
+
     def _wake(self) -> None:
         for watcher in self._watchers:
             watcher.set()
@@ -231,6 +236,8 @@ class Dashboard:
             "alerts": self._alert_log.entries(),
             "undelivered": self._messenger.trouble,
             "participants": self.participants(),
+            "tolerance": host.tolerance,
+            "suspects": host.suspects,
         }
 
     def participants(self) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from backend.errors import MingaError
+from backend.errors import MingaError, NotFoundError
 from backend.server.hosting.background_tasks import BackgroundTasks
 from backend.server.hosting.clients.admission import AdmissionControl
 from backend.server.hosting.clients.client_link import ClientLink, Presence
@@ -91,6 +91,16 @@ class TaskHost(ABC):
     @property
     def privacy(self) -> dict[str, Any] | None:
         """The report on its clients' privacy (docs/reference/http.md); None without [privacy]."""
+        return None
+
+    @property
+    def tolerance(self) -> dict[str, Any] | None:
+        """How many false updates its rounds bear (docs/reference/http.md); None where nothing bounds them."""
+        return None
+
+    @property
+    def suspects(self) -> list[dict[str, Any]] | None:
+        """Clients whose updates look false (docs/reference/http.md); None without reputation."""
         return None
 
     # Clients.
@@ -190,6 +200,10 @@ class TaskHost(ABC):
     async def send_away(self, clients: Collection[str] | None, error: MingaError) -> None:
         """Closes the connections of `clients`, None for all clients, with `error`."""
         await self._mailbox.put(ClientsDismissed(clients, error))
+
+    async def lift_suspicion(self, client: str) -> None:
+        """Lets the updates of a suspect client count again. Raises NotFoundError or StoreError."""
+        raise NotFoundError(f"Nothing is held against participant {client} in this task.")
 
     # The loop.
 

@@ -31,8 +31,10 @@ from backend.server.rounds.aggregation_jobs import AggregationJobs
 from backend.server.rounds.effect_runner import RoundEffectRunner
 from backend.server.rounds.event_handler import RoundEventHandler
 from backend.server.rounds.negotiation import negotiate, seated_household
+from backend.server.rounds.reputations import reputation_records
 from backend.server.rounds.round_host_events import HelloReceived, RollbackRequested, RoundHostEvent
 from backend.server.rounds.state import RoundState
+from backend.server.rounds.suspect_report import suspect_rows, tolerance
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import BlobStore, ReputationRecord, VersionRecord
@@ -120,6 +122,16 @@ class RoundsHost(TaskHost):
         await self._mailbox.put(RollbackRequested(kept, reason, done))
         return await done
 
+    async def lift_suspicion(self, client: str) -> None:
+        """See TaskHost."""
+        book = self._state.book
+        lifted = book.lifted(client) if book else None
+        if book is None or lifted is None:
+            await super().lift_suspicion(client)
+            return
+        await self.history.write_reputations(reputation_records([lifted]))
+        book.settle(lifted)
+
     # Queries.
 
     @property
@@ -151,6 +163,17 @@ class RoundsHost(TaskHost):
     def privacy(self) -> dict[str, Any] | None:
         """See TaskHost."""
         return self._state.privacy
+
+    @property
+    def tolerance(self) -> dict[str, Any] | None:
+        """See TaskHost."""
+        expected = self.task.file.coordination.min_available_clients
+        return tolerance(self.task.file, self._state.accumulator.cohort or expected)
+
+    @property
+    def suspects(self) -> list[dict[str, Any]] | None:
+        """See TaskHost."""
+        return suspect_rows(self._state.book) if self._state.book else None
 
     @property
     def presences(self) -> list[Presence]:

@@ -41,7 +41,7 @@ class Ordered(Struct, forbid_unknown_fields=True):
 class Treated(Struct, forbid_unknown_fields=True):
     """Body: the action on a participant."""
 
-    act: Literal["remove", "ban", "unban"]
+    act: Literal["remove", "ban", "unban", "lift"]
     reason: Note = ""
 
 
@@ -129,7 +129,7 @@ async def order(request: Request) -> Response:
 
 
 async def treat(request: Request) -> Response:
-    """A participant is sent away, kept out, or let in again."""
+    """A participant is sent away, kept out, or let in again; or its updates count again."""
     name, client = request.path_params["name"], request.path_params["client"]
     await require(request, "manage", name)
     body = await read_json(request, Treated)
@@ -143,6 +143,8 @@ async def treat(request: Request) -> Response:
             await lifecycle.ban(client, body.reason)
         case "unban":
             await lifecycle.unban(client)
+        case "lift":
+            await _registry(request).task(name).board.lift_suspicion(client)
     return _json_response({"banned": sorted(lifecycle.bans)})
 
 

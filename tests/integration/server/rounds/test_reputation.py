@@ -6,6 +6,7 @@ import asyncio
 import signal
 from contextlib import AsyncExitStack
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from tests.support.tasks.tiny_task import SIZE
 from tests.support.timeouts import eventually
 from tests.support.web.rounds_client import Client
 from tests.support.web.server_process import Server
+from tests.support.web.visitors import operator
 
 CLIENTS = 6
 TOKENS = [f"{number}" * 24 for number in range(CLIENTS)]
@@ -112,3 +114,26 @@ async def test_a_robust_rule_bears_fewer_false_updates_of_those_that_count(tmp_p
             step = weights_of(server, version.weights) - before
             counted = np.mean([honest(client, 4) for client in range(1, CLIENTS)], axis=0)
             np.testing.assert_allclose(step, counted, atol=1e-6)
+
+
+async def test_an_owner_reads_who_is_suspect_and_lifts_it_for_good(tmp_path: Path) -> None:
+    with judging_server(tmp_path, CLIENTS) as server:
+        owner = operator(server)
+        async with AsyncExitStack() as stack:
+            clients = await joined(server, stack)
+            for number in range(1, 4):
+                await play(clients, {0: lie(0, number)})
+            address = f"/api/tasks/tiny/participants/{clients[0].id}"
+            (row,) = (await asyncio.to_thread(owner.ask, "GET", "/api/tasks/tiny/dashboard"))["suspects"]
+            assert (row["client"], row["quarantined"]) == (clients[0].id, True)
+            await asyncio.to_thread(owner.ask, "POST", address, {"act": "lift"})
+            server.stop(signal.SIGKILL)
+        server.start()
+        owner.host = urlsplit(server.url).netloc
+        async with AsyncExitStack() as stack:
+            (told, *_), _ = await play(await joined(server, stack), {})
+            assert isinstance(told, Accepted)
+            assert told.counted
+        (row,) = owner.ask("GET", "/api/tasks/tiny/dashboard")["suspects"]
+        assert (row["counts"], row["quarantines"]) == (True, 1)
+        owner.ask("POST", "/api/tasks/tiny/participants/" + "0" * 16, {"act": "lift"}, 404)

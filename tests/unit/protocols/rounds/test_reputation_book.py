@@ -138,11 +138,12 @@ def test_an_owner_lifts_a_quarantine() -> None:
     one = book()
     one.join("a", SuspectKey("account a"))
     lies(one, "a")
-    lifted = one.lift("a")
+    lifted = one.lifted("a")
     assert lifted is not None
+    one.settle(lifted)
     assert lifted.suspicion.counts
     assert one.suspicion("a").counts
-    assert one.lift("nobody") is None
+    assert one.lifted("nobody") is None
     lies(one, "a")
     assert one.suspicion("a").quarantines == 2
 

@@ -17,6 +17,7 @@ import { TaskLossCurve } from "./loss-curve";
 import { showParticipants } from "./participants";
 import { refusalChart } from "./refusal-chart";
 import { fillRows } from "./rows";
+import { suspectTable } from "./suspects";
 import { countRows, figures, roundRows, type TextRow } from "./tables";
 import { bindUnits } from "./units";
 import { fillVersions, type ShownVersion, shownVersions } from "./versions";
@@ -53,6 +54,7 @@ class Dashboard {
   readonly #versions: Pager<ShownVersion>;
   readonly #rounds: Pager<TextRow>;
   readonly #unitsChanged: () => void;
+  readonly #showSuspects: ReturnType<typeof suspectTable>;
   #newest = 0;
 
   constructor(page: HTMLElement) {
@@ -66,6 +68,7 @@ class Dashboard {
     bindTaskDeletion(page, this.#task);
     bindContinuation(page, this.#task);
     this.#unitsChanged = bindUnits(page, this.#task);
+    this.#showSuspects = suspectTable(page, this.#task, this.#mayLead, this.#problem);
     const heading = requireElement(page, "curve-heading").textContent?.trim() ?? "";
     this.#losses = new TaskLossCurve(requireElement(page, "curve"), this.#task, heading);
     bindComparison(page, (tasks) => this.#losses.compare(tasks));
@@ -110,6 +113,7 @@ class Dashboard {
     fillRows(requireElement(page, "refusals"), countRows(now.totals.refusals, manage.refusal));
     fillRows(requireElement(page, "backends"), countRows(now.totals.backends, manage.runnerOf));
     this.#participants.show(now.participants);
+    this.#showSuspects(now);
     this.#unitsChanged();
   }
 

@@ -30,6 +30,36 @@ export interface RefusalHour {
   readonly refusals: Counts;
 }
 
+/** How many false ones of `updates` in a round the settings bear, and how many clients that lie repeatedly. */
+export interface Tolerance {
+  readonly updates: number;
+  /** Empty for the mean. */
+  readonly rule: string;
+  readonly attackers: number;
+  readonly repeated: number;
+}
+
+export interface JudgedRound {
+  readonly round: number;
+  /** The suspicion after it by the limit, at most 2. */
+  readonly share: number;
+  /** The strength of each kind, 0 to 1. */
+  readonly evidence: Counts;
+  readonly counted: boolean;
+}
+
+/** A participant whose updates look false; `share` is its suspicion by the limit, at most 1. */
+export interface Suspect {
+  readonly client: string;
+  readonly share: number;
+  readonly quarantined: boolean;
+  /** Rounds in which its updates do not count at least. */
+  readonly left: number;
+  readonly counts: boolean;
+  readonly reasons: readonly string[];
+  readonly timeline: readonly JudgedRound[];
+}
+
 export type Counts = Readonly<Record<string, number>>;
 
 export interface DashboardNow {
@@ -56,6 +86,10 @@ export interface DashboardNow {
   readonly alerts: readonly Alert[];
   readonly undelivered: string | null;
   readonly participants: readonly DashboardParticipant[];
+  /** Null where nothing bounds false updates. */
+  readonly tolerance: Tolerance | null;
+  /** Null without reputation. */
+  readonly suspects: readonly Suspect[] | null;
 }
 
 export interface DashboardRound {

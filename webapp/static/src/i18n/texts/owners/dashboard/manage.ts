@@ -57,6 +57,7 @@ const TREATMENTS: Readonly<Record<string, string>> = {
   remove: _("Send away"),
   ban: _("Keep out"),
   unban: _("Let in"),
+  lift: _("Lift suspicion"),
 };
 
 /** What is said of rounds, and of the epochs of a task of work units. */
