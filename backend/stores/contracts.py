@@ -82,6 +82,8 @@ class RoundRecord:
     empty where the server does not see single updates. `rule` is the round's robust rule; empty for the mean.
     `left_out` has the clients whose accepted updates it did not use at all, for the task's owner; `uncounted`
     those whose updates did not count by their reputation. These are not among the `accepted` ones.
+    The rule of a masked round compared the means of `groups_used` of its `groups`; 0 where it has no groups.
+    `left_out_groups` has the clients of each group whose mean it did not use at all.
     """
 
     round: int
@@ -99,6 +101,9 @@ class RoundRecord:
     rule: str = ""
     left_out: list[str] = field(default_factory=list)
     uncounted: list[str] = field(default_factory=list)
+    groups: int = 0
+    groups_used: int = 0
+    left_out_groups: list[list[str]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

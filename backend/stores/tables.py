@@ -53,6 +53,9 @@ rounds = Table(
     Column("rule", String(100), nullable=False, server_default=""),
     Column("left_out", JSON, nullable=False, server_default="[]"),
     Column("uncounted", JSON, nullable=False, server_default="[]"),
+    Column("groups", Integer, nullable=False, server_default="0"),
+    Column("groups_used", Integer, nullable=False, server_default="0"),
+    Column("left_out_groups", JSON, nullable=False, server_default="[]"),
 )
 
 versions = Table(

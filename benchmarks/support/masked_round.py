@@ -166,10 +166,10 @@ class Client:
 class Host:
     """The server: sums masked updates as they come, and unmasks their sum."""
 
-    def __init__(self, masking: Masking, terms: Terms, names: Sequence[str]) -> None:
+    def __init__(self, terms: Terms, names: Sequence[str]) -> None:
         self.meter = Meter()
         self.terms = terms
-        self.total = empty_sum(masking, terms)
+        self.total = empty_sum(terms)
         self.bytes_down = 0
         # The number of keystreams that unmasking removes from the sum.
         self.removed_keystreams = 0
@@ -236,7 +236,7 @@ class Host:
         alive = set(effect.alive)
         lost = [effect.pairs[owner] for owner in effect.mask_keys]
         self.removed_keystreams = len(alive) + sum(len(alive.intersection(pairs)) for pairs in lost)
-        self.total.unmask(effect)
+        self.total.decoded = self.total.unmask(effect)
         self._round.unmasked()
 
 
@@ -255,7 +255,7 @@ def play(
     names = [f"{n:016x}" for n in range(count)]
     terms, plan = _terms(masking, parameters), _plan(masking)
     clients = {name: Client(name, terms, plan, TrustStore(home)) for name in names}
-    host = Host(masking, terms, names)
+    host = Host(terms, names)
     rosters = [
         message for name in names for frame in clients[name].begin() for message in host.hear(name, frame)
     ]

@@ -53,13 +53,15 @@ StepBefore: TypeAlias = Literal["nnm", "arc"] | BucketingStep | StaticClipStep
 class RobustTable(TaskTable, frozen=True, dict=True):
     """Aggregates updates by `rule`, which bears `attackers` false updates in a round, after steps `before`.
 
-    Up to `memory` MiB of a round's updates are kept in memory, the others in a file.
+    Up to `memory` MiB of a round's updates are kept in memory, the others in a file. With `groups`, updates
+    are masked: a cohort is split into so many groups by lot, and the rule compares the means of groups.
     """
 
     rule: RuleName
     attackers: Annotated[int, Meta(ge=0, le=5000)]
     before: Annotated[tuple[StepBefore, ...], Meta(max_length=4)] = ()
     memory: Annotated[int, Meta(ge=1, le=4096)] = 512
+    groups: Annotated[int, Meta(ge=2, le=500)] | None = None
 
     def __post_init__(self) -> None:
         if self.rule == "mean" and not self.before:
@@ -73,6 +75,21 @@ class RobustTable(TaskTable, frozen=True, dict=True):
                 f"of updates, and attackers is {self.attackers}; lower it, or take another rule such as "
                 '"trimmed-mean"'
             )
+        if self.groups is not None:
+            self._check_groups(self.groups)
+
+    def _check_groups(self, groups: int) -> None:
+        if not self.attackers:
+            raise ValueError(
+                "groups with attackers = 0 would only hide updates in smaller sums; state how many attackers "
+                "to bear, or leave [security.robust] out"
+            )
+        if groups < self.least:
+            raise ValueError(
+                f"groups is {groups}, but {self.words} needs the means of at least {self.least} groups to "
+                f"bear attackers = {self.attackers}, who may be in as many groups: of {groups} it bears "
+                f"{self.most_attackers(groups)}. Raise groups to {self.least}, or lower attackers"
+            )
 
     @property
     def words(self) -> str:
@@ -81,7 +98,7 @@ class RobustTable(TaskTable, frozen=True, dict=True):
 
     @property
     def least(self) -> int:
-        """The least number of updates of which `attackers` false ones are borne."""
+        """The least number of updates, or of group means, of which `attackers` false ones are borne."""
         return self._least
 
     def least_for(self, attackers: int) -> int:

@@ -87,6 +87,11 @@ class Security(TaskTable, frozen=True):
         return self.masking or MaskingTable()
 
     @property
+    def groups(self) -> int:
+        """The number of masked groups that a cohort is split into; 1 is the whole cohort."""
+        return 1 if self.robust is None else self.robust.groups or 1
+
+    @property
     def clip(self) -> float:
         """The L2 norm to which masked updates are clipped."""
         return self.masked.clip or self.max_update_norm

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median_low
 
+from backend.protocols.rounds.group_lots import draw_groups
 from backend.protocols.rounds.household_seats import HouseholdSeats
 from backend.protocols.rounds.lots import PUBLIC_LOTS, Lots
 from backend.protocols.rounds.phases import IllegalEventError
@@ -184,6 +185,10 @@ class Attendance:
             households = {name: client.household for name, client in clients.items()}
             order = self._seats[aggregation].fill(order, households, count)
         return tuple(sorted(order[:count]))
+
+    def groups(self, clients: Collection[str], count: int, purpose: str) -> tuple[tuple[str, ...], ...]:
+        """Splits selected `clients` into `count` groups by lot. `purpose` names the draw."""
+        return draw_groups(clients, count, self._lots, purpose)
 
     def took_part(self, client: str) -> None:
         """Counts a participation of a client that was selected to train."""

@@ -19,13 +19,22 @@ from backend.wire.messages import Aggregation, Offer, Status
 MASKED_SHARE = 0.7
 
 
+@dataclass(frozen=True)
+class MaskedGroup:
+    """The members of a cohort whose updates are summed together, and how many of their updates are wanted."""
+
+    clients: tuple[str, ...]
+    wanted: int
+
+
 @dataclass
 class Cohort:
     """The members of round `number`, which trains `version`. Owned by the round machine.
 
     `aggregation` is how their updates are added up. A member that lost its connection may come back within
     `grace` seconds. The round ends with `wanted` accepted updates, when no member is outstanding, or at
-    `until`; then `ended` is the time.
+    `until`; then `ended` is the time. In a masked round each of `groups` is summed alone: a group wants its
+    own number of updates, and is complete without the others' help.
     """
 
     number: int
@@ -37,6 +46,7 @@ class Cohort:
     members: dict[str, CohortMember]
     grace: float
     aggregation: Aggregation = "open"
+    groups: tuple[MaskedGroup, ...] = ()
     ended: float = math.inf
 
     def timer(self) -> float | None:
@@ -81,9 +91,15 @@ class Cohort:
         return {client: member.shards for client, member in self.members.items()}
 
     def complete(self) -> bool:
-        """Whether enough updates are accepted, or no member is outstanding."""
-        outstanding = any(member.outstanding for member in self.members.values())
-        return not outstanding or self.accepted() >= self.wanted
+        """Whether enough updates are accepted, of each group if there are several, or none is outstanding."""
+        if len(self.groups) > 1:
+            return all(self._is_complete(group.clients, group.wanted) for group in self.groups)
+        return self._is_complete(tuple(self.members), self.wanted)
+
+    def _is_complete(self, clients: tuple[str, ...], wanted: int) -> bool:
+        members = [self.members[client] for client in clients]
+        accepted = sum(member.standing is CohortStage.ACCEPTED for member in members)
+        return accepted >= wanted or not any(member.outstanding for member in members)
 
     def opening_effects(self) -> list[Effect]:
         """Announces the round and sends each member its work."""
@@ -91,7 +107,15 @@ class Cohort:
         cohort = tuple(self.members)
         most = max(member.work.examples for member in self.members.values())
         opened = AnnounceRound(
-            self.number, self.version, cohort, self.available, self.wanted, seconds, self.aggregation, most
+            self.number,
+            self.version,
+            cohort,
+            self.available,
+            self.wanted,
+            seconds,
+            self.aggregation,
+            most,
+            tuple(group.clients for group in self.groups),
         )
         return [opened, *(self.train_effect(client, self.opened) for client in cohort)]
 
@@ -155,6 +179,8 @@ def open_cohort(
         count = min(count, plan.most_masked)
         goal = min(count, max(goal, math.ceil(MASKED_SHARE * count)))
     clients = attendance.select(count, f"train/{number}", aggregation)
+    groups = _masked_groups(clients, plan, attendance, number, goal) if aggregation == "masked" else ()
+    goal = sum(group.wanted for group in groups) or goal
     for client in clients:
         attendance.took_part(client)
     members = _members(clients, plan, attendance, assigner, number)
@@ -162,7 +188,23 @@ def open_cohort(
     if plan.adaptive_deadline:
         works = {client: member.work for client, member in members.items()}
         seconds = speeds.seconds(works, plan.quorum, plan.min_deadline, plan.deadline)
-    return Cohort(number, version, available, goal, now, now + seconds, members, plan.grace, aggregation)
+    until = now + seconds
+    return Cohort(number, version, available, goal, now, until, members, plan.grace, aggregation, groups)
+
+
+def _masked_groups(
+    clients: tuple[str, ...], plan: RoundPlan, attendance: Attendance, number: int, goal: int
+) -> tuple[MaskedGroup, ...]:
+    """Splits the selected `clients` by lot, now that no client can change who they are.
+
+    A whole cohort wants `goal` updates, a group as many as it needs at least.
+    """
+    if plan.masked_groups == 1:
+        return (MaskedGroup(clients, goal),)
+    groups = attendance.groups(clients, plan.masked_groups, f"groups/{number}")
+    return tuple(
+        MaskedGroup(group, max(plan.least_masked, math.ceil(MASKED_SHARE * len(group)))) for group in groups
+    )
 
 
 def _members(

@@ -20,11 +20,11 @@ class RoundPlan:
     empty. With `steps` 0, a client does as many steps as `epochs` need. `update_bytes` is the length of an
     update. `aggregation` lists how updates may be added up, best first: open, or masked with `masked_bytes`
     each and at most `most_masked` clients in a round, `most_per_household` of them of one household (0 is no
-    limit). `holdout_examples` are the sizes of held-out shards that clients evaluate on; without any they
-    evaluate on their own. Where it is `withheld`, clients report neither loss nor sums. A round waits `grace`
-    seconds for a client that lost its connection. The aggregate bears `attackers` false updates, fewer than
-    the `quorum`, from which refused ones are subtracted. The task file is checked for consistency where it is
-    read, not here.
+    limit), split into `masked_groups` of at least `least_masked` clients each. `holdout_examples` are the
+    sizes of held-out shards that clients evaluate on; without any they evaluate on their own. Where it is
+    `withheld`, clients report neither loss nor sums. A round waits `grace` seconds for a client that lost its
+    connection. The aggregate bears `attackers` false updates, fewer than the `quorum`, from which refused ones
+    are subtracted. The task file is checked for consistency where it is read, not here.
     """
 
     rounds: int
@@ -58,6 +58,8 @@ class RoundPlan:
     most_masked: int = 0
     most_per_household: int = 0
     attackers: int = 0
+    masked_groups: int = 1
+    least_masked: int = 0
 
     @property
     def metric_rows(self) -> int:

@@ -16,7 +16,7 @@ class AnnounceRound:
     """Announces a round with `cohort`: it ends with `wanted` accepted updates, or after `seconds`.
 
     `available` clients were eligible. `aggregation` is how updates are added up; no member trains on more
-    than `most_examples`.
+    than `most_examples`. In a masked round each of `groups` has a sum of its own.
     """
 
     round: int
@@ -27,6 +27,7 @@ class AnnounceRound:
     seconds: float
     aggregation: Aggregation
     most_examples: int
+    groups: tuple[tuple[ClientId, ...], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -63,8 +63,7 @@ class MaskedRound:
     """The masking of one open round of `cohort`, which lasts `seconds` from `now`.
 
     `minima` has the minimum number of clients that a client requires, if it is more than the task's. A client
-    that lost its connection may come back within `grace` seconds, and no stage ends before that. With
-    `resumed`, an earlier process of this server may have had shares of the version revealed, unrecorded.
+    that lost its connection may come back within `grace` seconds, and no stage ends before that.
     """
 
     def __init__(
@@ -75,8 +74,6 @@ class MaskedRound:
         now: float,
         minima: Mapping[ClientId, int] | None = None,
         grace: float = RETURN_SECONDS,
-        *,
-        resumed: bool = False,
     ) -> None:
         self.terms = terms
         self.stage = ServerStage.ADVERTISE_KEYS
@@ -88,25 +85,23 @@ class MaskedRound:
         self._wait = StageWait.for_keys(self._slots.values(), seconds, now, grace)
         # Keys, seed hashes and identities in use, which no other client may have.
         self._taken: set[bytes] = set()
-        self._unmask_frame: Unmask | None = None
+        # Once members were asked to reveal shares, which each does once for a version.
+        self.unmask_frame: Unmask | None = None
         self._reveals = RevealedShares(self.graph, ())
-        self._resumed = resumed
         # Clients that said that they revealed shares for this version before.
-        self._declared_spent: set[ClientId] = set()
+        self.declared_spent: set[ClientId] = set()
 
     # Queries.
 
-    def spent_reason(self) -> str | None:
-        """Returns why members may have revealed shares for the version, which they do once; None if not.
-
-        Any client can claim that it revealed before. This server knows its own rounds, so it believes only
-        more than half of the cohort, and only if an earlier process could have asked.
-        """
-        if self._unmask_frame is not None:
-            return "clients were asked to reveal shares"
-        count, cohort = len(self._declared_spent), len(self._slots)
-        if self._resumed and 2 * count > cohort:
-            return f"{count} of {cohort} clients said that they had revealed shares to an earlier server"
+    def shortfall(self) -> str | None:
+        """Returns why the accepted updates could not be unmasked if inputs ended now; None if they could."""
+        if not self._takes(ServerEvent.INPUTS_OVER):
+            return "Keys and shares were not exchanged in time."
+        alive, least = self._accepted(), self.terms.min_clients
+        if len(alive) < least:
+            return f"{len(alive)} of at least {least} masked updates came."
+        if not self.graph.is_recoverable(alive):
+            return f"{len(alive)} of {len(self.graph.pairs)} updates came, too few to unmask them."
         return None
 
     def timer(self) -> float | None:
@@ -196,7 +191,7 @@ class MaskedRound:
         if slot.accepted:
             return self._settle(now)
         if frame.spent:
-            self._declared_spent.add(client)
+            self.declared_spent.add(client)
         error = NotMaskedError(declined_sentence(frame, self.terms.version))
         return [Exclude(client, error, awaits_version=frame.spent), *self._settle(now)]
 
@@ -229,14 +224,9 @@ class MaskedRound:
         """Takes the end of the Round with enough updates, and starts to unmask their sum."""
         if not self._takes(ServerEvent.INPUTS_OVER):
             raise IllegalEventError(f"Nothing is to be unmasked while the round waits for {self.stage}.")
-        slots = self._slots.values()
-        self.alive = tuple(sorted(self.graph.places[slot.client] for slot in slots if slot.accepted))
-        if len(self.alive) < self.terms.min_clients:
-            return self._fail(f"{len(self.alive)} of at least {self.terms.min_clients} masked updates came.")
-        if not self.graph.is_recoverable(self.alive):
-            return self._fail(
-                f"{len(self.alive)} of {len(self.graph.pairs)} updates came, too few to unmask them."
-            )
+        self.alive = self._accepted()
+        if reason := self.shortfall():
+            return self.fail(reason)
         self._wait.start_answers(now)
         if not self._signers:
             return self._ask_reveals(now, [], [])
@@ -255,11 +245,24 @@ class MaskedRound:
         self._reveals.mismatched = tuple(owners)
         return self._settle(now)
 
+    def fail(self, reason: str, false_sharers: tuple[ClientId, ...] = ()) -> list[Effect]:
+        """Ends the round without a sum; also for a `reason` that this machine cannot know."""
+        self._enter(ServerStage.FAILED)
+        return [FailMaskedRound(self.terms.round, reason, false_sharers)]
+
+    def dismissed(self, reason: str) -> list[Exclude]:
+        """Excludes all whose update does not count yet: the round failed, and others go on without it."""
+        return exclude([slot for slot in self._slots.values() if not slot.accepted], reason)
+
     def time_passed(self, now: float) -> list[Effect]:
         """Takes the time; before `timer()` nothing happens."""
         return self._settle(now)
 
     # Internal.
+
+    def _accepted(self) -> tuple[Place, ...]:
+        slots = self._slots.values()
+        return tuple(sorted(self.graph.places[slot.client] for slot in slots if slot.accepted))
 
     @property
     def _signers(self) -> int:
@@ -312,7 +315,7 @@ class MaskedRound:
         others = [slot for slot in slots if slot.client not in clients]
         excluded += exclude(others, f"The round has {len(chosen)} members.")
         if len(chosen) < self.terms.min_clients:
-            return self._fail(too_few_keys(len(slots), self.terms.min_clients))
+            return self.fail(too_few_keys(len(slots), self.terms.min_clients))
         members = (member for slot in chosen if (member := slot.member()))
         self.graph = ShareGraph.from_roster(self._base, members, self._server)
         self._enter(ServerStage.SHARE_KEYS)
@@ -333,7 +336,7 @@ class MaskedRound:
             "Too few neighbours exchanged shares.",
         )
         if len(sharing) < self.terms.min_clients:
-            return self._fail(too_few_shares(len(shared), self.terms.min_clients, len(self.graph.members)))
+            return self.fail(too_few_shares(len(shared), self.terms.min_clients, len(self.graph.members)))
         self.graph.pair_up(sharing)
         self._enter(ServerStage.MASKED_INPUT)
         clients = self.graph.clients(self.graph.pairs)
@@ -355,16 +358,15 @@ class MaskedRound:
             return self._ask_reveals(now, vouchers, [signed[voucher] for voucher in vouchers])
         if not over:
             return []
-        return self._fail(f"{len(signed)} of at least {needed} clients vouched for the survivors.")
+        return self.fail(f"{len(signed)} of at least {needed} clients vouched for the survivors.")
 
     def _ask_reveals(self, now: float, vouchers: list[Place], signatures: list[bytes]) -> list[Effect]:
         self._enter(ServerStage.UNMASK)
         alive = list(self.alive)
-        self._unmask_frame = Unmask(
-            round=self.terms.round, alive=alive, vouchers=vouchers, signatures=signatures
-        )
+        number = self.terms.round
+        self.unmask_frame = Unmask(round=number, alive=alive, vouchers=vouchers, signatures=signatures)
         self._reveals = RevealedShares(self.graph, self.alive, self._slots)
-        return [TellAll(self.graph.clients(alive), self._unmask_frame), *self._settle(now)]
+        return [TellAll(self.graph.clients(alive), self.unmask_frame), *self._settle(now)]
 
     def _end_unmask(self, over: bool) -> list[Effect]:
         """Unmasks when the shares suffice; repeats it with more shares if they did not match."""
@@ -374,7 +376,7 @@ class MaskedRound:
         if not over:
             return []
         false = reveals.false_sharers()
-        return self._fail(not_unmasked(false, reveals.holders, len(self.alive)), false)
+        return self.fail(not_unmasked(false, reveals.holders, len(self.alive)), false)
 
     def _last_frame(self, slot: ClientSlot) -> Roster | Dealt | Survivors | Unmask | None:
         match self.stage:
@@ -385,7 +387,7 @@ class MaskedRound:
             case ServerStage.CONSISTENCY_CHECK if slot.accepted:
                 return Survivors(round=self.terms.round, alive=list(self.alive))
             case ServerStage.UNMASK if slot.accepted:
-                return self._unmask_frame
+                return self.unmask_frame
         return None
 
     def _refuse(self, slot: ClientSlot, error: UpdateRefusedError, now: float) -> list[Effect]:
@@ -393,7 +395,3 @@ class MaskedRound:
         slot.is_excluded = True
         refused: Effect = IgnoreReveal(slot.client, error) if slot.accepted else Exclude(slot.client, error)
         return [refused, *self._settle(now)]
-
-    def _fail(self, reason: str, false_sharers: tuple[ClientId, ...] = ()) -> list[Effect]:
-        self._enter(ServerStage.FAILED)
-        return [FailMaskedRound(self.terms.round, reason, false_sharers)]

@@ -57,6 +57,7 @@ class Recover:
     Places are those in `members`. `pairs` has, for each place, the neighbours with which it shares a mask:
     none for a place whose shares never came. `seeds` are shares of the seeds of `alive`, `mask_keys` of the
     private mask keys of members that shared but are not alive, by owner and holder; `threshold` recover one.
+    `group` is the number of the members' group in the cohort.
     """
 
     round: int
@@ -67,6 +68,7 @@ class Recover:
     alive: tuple[Place, ...]
     seeds: Mapping[Place, Mapping[Place, bytes]]
     mask_keys: Mapping[Place, Mapping[Place, bytes]]
+    group: int = 0
 
     def __repr__(self) -> str:
         """Omits the shares: a representation may end in a log."""
@@ -85,4 +87,25 @@ class FailMaskedRound:
     false_sharers: tuple[ClientId, ...] = ()
 
 
-Effect: TypeAlias = Tell | TellAll | Exclude | IgnoreReveal | Recover | FailMaskedRound
+@dataclass(frozen=True)
+class LoseGroup:
+    """The sum of one group cannot be unmasked, and nothing of it is revealed; the round continues without it.
+
+    `clients` were drawn into it. The shares of `false_sharers` are why: keep them out of the next rounds.
+    """
+
+    round: int
+    group: int
+    clients: tuple[ClientId, ...]
+    reason: str
+    false_sharers: tuple[ClientId, ...] = ()
+
+
+@dataclass(frozen=True)
+class UseSums:
+    """All sums that can be unmasked are unmasked: make the version of them."""
+
+    round: int
+
+
+Effect: TypeAlias = Tell | TellAll | Exclude | IgnoreReveal | Recover | FailMaskedRound | LoseGroup | UseSums

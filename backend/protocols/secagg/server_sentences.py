@@ -33,3 +33,8 @@ def not_unmasked(false_sharers: Sized, revealed: int, alive: int) -> str:
     if len(false_sharers):
         return f"Shares did not recover the secrets; {len(false_sharers)} clients are excluded for that."
     return f"{revealed} of {alive} clients revealed their shares, too few to unmask the sum."
+
+
+def too_few_groups(left: int, groups: int, least: int, lost: str) -> str:
+    """Returns why `left` of `groups` groups are too few; `least` are needed, and `lost` is the last loss."""
+    return f"{left} of {groups} masked groups are left, and the rule needs at least {least}. {lost}"

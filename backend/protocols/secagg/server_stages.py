@@ -28,6 +28,10 @@ class ServerStage(StrEnum):
     FAILED = "failed"
 
 
+# A round that is done or failed takes no event any more.
+ENDS = frozenset({ServerStage.DONE, ServerStage.FAILED})
+
+
 class ServerEvent(StrEnum):
     """An event of a masked round: from a client, the clock or the host."""
 

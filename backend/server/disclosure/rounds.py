@@ -70,7 +70,12 @@ def _server(file: TaskFile, promise: Iterable[str]) -> Iterator[str]:
         yield from _masked(file)
     if "open" in file.security.aggregation:
         yield from _open(file)
-    if file.security.robust is not None:
+    if file.security.groups > 1:
+        yield gettext(
+            "It splits the devices of a round into groups by lot, and compares the sums of the groups to "
+            "withstand false updates: it may leave out the sum that yours is in."
+        )
+    elif file.security.robust is not None:
         yield gettext(
             "It compares the updates of a round with one another to withstand false ones, and may leave "
             "yours out, in whole or in part."

@@ -51,6 +51,8 @@ class EventLog:
                 )
             case task_events.UnmaskingFailed():
                 line.warning("sum not unmasked", round=event.round, reason=event.reason)
+            case task_events.GroupLost():
+                line.warning("masked group lost", **asdict(event))
             case task_events.ClientDistrusted():
                 line.warning("client distrusted", round=event.round, client=event.client, reason=event.reason)
             case task_events.PeersAveraged():

@@ -81,6 +81,16 @@ class UnmaskingFailed:
 
 
 @dataclass(frozen=True)
+class GroupLost:
+    """A masked round continues without the sum of a group of so many `clients`; `reason` says why."""
+
+    round: int
+    group: int
+    clients: int
+    reason: str
+
+
+@dataclass(frozen=True)
 class ClientDistrusted:
     """A client's messages during unmasking are ignored; its update counts."""
 
@@ -245,6 +255,7 @@ TaskEvent: TypeAlias = (
     | UpdateRefused
     | SumUnmasked
     | UnmaskingFailed
+    | GroupLost
     | ClientDistrusted
     | PeersAveraged
     | UnitLeased

@@ -23,6 +23,7 @@ from backend.server.rounds.round_host_events import (
     RollbackRequested,
     RoundHostEvent,
     SharesMismatched,
+    SumMeaningless,
     UpdateAdded,
 )
 from backend.server.rounds.state import RoundState
@@ -99,9 +100,9 @@ class AggregationJobs:
         """Makes and records the next version from a round that took `seconds`."""
         self._background.spawn(self._make_version(accumulator, seconds))
 
-    def unmask(self, accumulator: RoundAccumulator, recover: Recover, seconds: float) -> None:
-        """Removes the masks from the sum of a round that took `seconds`, then makes its version."""
-        self._background.spawn(self._unmask(accumulator, recover, seconds))
+    def unmask(self, accumulator: RoundAccumulator, recover: Recover) -> None:
+        """Removes the masks from the sum of one group of a round."""
+        self._background.spawn(self._unmask(accumulator, recover))
 
     def restore(self, number: int) -> None:
         """Records the version that is restored as the next one, in round `number`."""
@@ -132,27 +133,24 @@ class AggregationJobs:
         finally:
             await self._post(UpdateAdded(client, offer.round))
 
-    async def _unmask(self, accumulator: RoundAccumulator, recover: Recover, seconds: float) -> None:
+    async def _unmask(self, accumulator: RoundAccumulator, recover: Recover) -> None:
         if (masked := accumulator.masked) is None:
             return
-        loop = asyncio.get_running_loop()
+        loop, number, group = asyncio.get_running_loop(), accumulator.round, recover.group
         began = loop.time()
         try:
-            await self._ask_worker(lambda: masked.unmask(recover))
+            summed = await self._ask_worker(lambda: masked.unmask(recover))
         except ShareMismatchError as error:
-            self._state.notice(task_events.UnmaskingFailed(accumulator.round, str(error)))
-            await self._post(SharesMismatched(error.owners))
+            self._state.notice(task_events.UnmaskingFailed(number, str(error)))
+            await self._post(SharesMismatched(number, group, error.owners))
             return
         except MingaError as error:
-            await self._post(VersionFailed(str(error)))
+            await self._post(SumMeaningless(number, group, str(error)))
             return
         shared, alive = sum(map(bool, recover.pairs)), len(recover.alive)
-        duration = loop.time() - began
-        self._state.notice(
-            task_events.SumUnmasked(accumulator.round, alive, shared - alive, accumulator.examples, duration)
-        )
-        await self._post(MasksRemoved())
-        await self._make_version(accumulator, seconds)
+        examples, duration = 0 if accumulator.private else summed, loop.time() - began
+        self._state.notice(task_events.SumUnmasked(number, alive, shared - alive, examples, duration))
+        await self._post(MasksRemoved(number, group))
 
     async def _make_version(self, accumulator: RoundAccumulator, seconds: float) -> None:
         history, task = self._state.history, self._state.task

@@ -10,11 +10,12 @@ from backend.numerics.vectors import Vector
 from backend.protocols.rounds import round_effects
 from backend.protocols.rounds.phases import RoundPhase
 from backend.protocols.secagg import server_effects
-from backend.protocols.secagg.server import MaskedRound
+from backend.protocols.secagg.masked_groups import MaskedGroups
 from backend.server.hosting import task_frames
 from backend.server.observers import task_events
 from backend.server.rounds.aggregation_jobs import AggregationJobs
-from backend.server.rounds.masked_sum import MaskedSum, masked_sum
+from backend.server.rounds.group_sums import GroupSums
+from backend.server.rounds.masked_sum import masking_of
 from backend.server.rounds.reputations import reason_for
 from backend.server.rounds.round_accumulator import RoundAccumulator
 from backend.server.rounds.round_host_events import RollbackRequested
@@ -44,7 +45,11 @@ class RoundEffectRunner:
                     number, reason = self._state.machine.round, str(effect.error)
                     self._state.notice(task_events.ClientDistrusted(effect.client, number, reason))
                 case server_effects.Recover():
-                    self._jobs.unmask(self._state.accumulator, effect, self._state.accumulator.seconds)
+                    self._jobs.unmask(self._state.accumulator, effect)
+                case server_effects.UseSums():
+                    self._jobs.make_version(self._state.accumulator, self._state.accumulator.seconds)
+                case server_effects.LoseGroup():
+                    self._lose_group(effect, now)
                 case server_effects.FailMaskedRound():
                     self._fail(effect, now)
                 case round_effects.AnnounceRound():
@@ -81,8 +86,12 @@ class RoundEffectRunner:
         self._state.connected.forget_absent(keep=refused.clients)
         changes = self._state.history.control_changes()
         masked = self._open_masked(opened, now) if opened.aggregation == "masked" else None
+        # The sum of an only group needs no mean of sums.
+        size, most = (self._state.size, cohort) if not masked else (0, 0)
+        if len(opened.groups) > 1:
+            size, most = self._state.size, len(opened.groups)
         self._state.accumulator = RoundAccumulator(
-            self._state.mean(0 if masked else self._state.size, cohort),
+            self._state.mean(size, most),
             opened.round,
             opened.version,
             cohort,
@@ -90,21 +99,28 @@ class RoundEffectRunner:
             refused=refused,
             changes=changes,
             masked=masked,
+            groups=opened.groups,
             private=self._state.task.file.privacy is not None,
         )
         self._state.machine.took_part(self._state.taken)
         self._state.notice(task_events.RoundOpened(opened.round, opened.version, cohort))
 
-    def _open_masked(self, opened: round_effects.AnnounceRound, now: float) -> MaskedSum:
+    def _open_masked(self, opened: round_effects.AnnounceRound, now: float) -> GroupSums:
         """Starts the machine of secure aggregation beside the round machine."""
-        clients = self._state.connected.clients
+        clients, robust = self._state.connected.clients, self._state.task.file.security.robust
         minima = {client: clients[client].min_masked for client in opened.cohort if client in clients}
-        masked = masked_sum(self._state.task, opened, self._state.history.current.weights)
-        grace, resumed = self._state.task.file.coordination.grace, opened.version == self._state.resumed
-        self._state.masked = MaskedRound(
-            masked.terms, opened.cohort, opened.seconds, now, minima, grace, resumed=resumed
+        masking, terms = masking_of(self._state.task, opened, self._state.history.current.weights)
+        self._state.masked = MaskedGroups(
+            terms,
+            opened.groups,
+            opened.seconds,
+            now,
+            minima,
+            self._state.task.file.coordination.grace,
+            least=robust.least if robust else 1,
+            resumed=opened.version == self._state.resumed,
         )
-        return masked
+        return GroupSums.empty(masking, terms, len(opened.groups))
 
     def _exclude(self, exclude: server_effects.Exclude, now: float) -> None:
         number = self._state.accumulator.round
@@ -120,6 +136,12 @@ class RoundEffectRunner:
             self.perform(self._state.machine.aggregation_failed(fail.reason, now), now)
         else:
             self.perform(self._state.machine.training_failed(fail.round, fail.reason, now), now)
+
+    def _lose_group(self, lost: server_effects.LoseGroup, now: float) -> None:
+        """Continues without a group, and keeps out whose shares are the reason."""
+        self._state.notice(task_events.GroupLost(lost.round, lost.group, len(lost.clients), lost.reason))
+        for client in lost.false_sharers:
+            self.perform(self._state.machine.shared_falsely(client, now), now)
 
     def _aggregate(self, ended: round_effects.Aggregate, now: float) -> None:
         """Makes a version from the accepted updates; in a masked round the masks are removed first."""
@@ -167,9 +189,11 @@ class RoundEffectRunner:
         accumulator = self._state.accumulator
         if not isinstance(update, memoryview):
             return lambda: accumulator.add(update, accept.offer, accept.client)
-        if self._state.masked is not None:
-            self._state.masked.input_accepted(accept.client)
-        return lambda: accumulator.add_masked(update)
+        masked, group = self._state.masked, 0
+        if masked is not None:
+            masked.input_accepted(accept.client)
+            group = masked.group_of(accept.client)
+        return lambda: accumulator.add_masked(group, update)
 
     def _refuse(self, refuse: round_effects.RefuseUpdate, now: float) -> None:
         if self._state.uploads.receiving(refuse.client):

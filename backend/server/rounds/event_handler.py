@@ -50,12 +50,12 @@ class RoundEventHandler:
             case round_host_events.UpdateAdded(client, number):
                 self._release(client, number, now)
                 return []
-            case round_host_events.MasksRemoved():
-                if self._state.masked is not None:
-                    self._state.masked.unmasked()
-                return []
-            case round_host_events.SharesMismatched(owners):
-                return self._state.masked.mismatched(owners, now) if self._state.masked else []
+            case (
+                round_host_events.MasksRemoved()
+                | round_host_events.SharesMismatched()
+                | round_host_events.SumMeaningless()
+            ):
+                return self._sum_settled(event, now)
             case host_events.VersionWritten(version):
                 return self._version_written(version, now)
             case host_events.VersionFailed(reason):
@@ -146,32 +146,27 @@ class RoundEventHandler:
                 | messages.Reveal()
                 | messages.Decline()
             ):
-                return self._receive_masked(client, message, now)
+                masked = self._state.masked
+                return masked.frame_arrived(client, message, now) if masked else []
 
-    def _receive_masked(
+    def _sum_settled(
         self,
-        client: str,
-        message: messages.Keys
-        | messages.Shares
-        | messages.ConsistencySignature
-        | messages.Reveal
-        | messages.Decline,
+        event: round_host_events.MasksRemoved
+        | round_host_events.SharesMismatched
+        | round_host_events.SumMeaningless,
         now: float,
     ) -> Sequence[Effect]:
+        """Reports a group's sum to the machine, unless its round is over: other groups may have failed it."""
         masked = self._state.masked
-        if masked is None:
+        if masked is None or masked.terms.round != event.round:
             return []
-        match message:
-            case messages.Keys():
-                return masked.keys_arrived(client, message, now)
-            case messages.Shares():
-                return masked.shares_arrived(client, message, now)
-            case messages.ConsistencySignature():
-                return masked.consistency_signature_arrived(client, message, now)
-            case messages.Reveal():
-                return masked.reveal_arrived(client, message, now)
-            case messages.Decline():
-                return masked.declined(client, message, now)
+        match event:
+            case round_host_events.MasksRemoved():
+                return masked.unmasked(event.group)
+            case round_host_events.SharesMismatched():
+                return masked.mismatched(event.group, event.owners, now)
+            case round_host_events.SumMeaningless():
+                return masked.meaningless(event.group, event.reason)
 
     def _offered(self, client: str, offer: messages.Offer, now: float) -> list[round_effects.Effect]:
         effects = self._state.machine.update_offered(client, offer, now)

@@ -1,4 +1,4 @@
-"""The masked sum of a round: adds up masked updates, removes the masks from the sum, and decodes it."""
+"""A masked sum: adds up masked updates, removes the masks from the sum, and decodes it."""
 
 from __future__ import annotations
 
@@ -28,16 +28,15 @@ MAX_THREADS = 8
 
 @dataclass
 class MaskedSum:
-    """The sum of a masked round. Owned by the worker thread of the task's jobs.
+    """The sum of one group's masked updates. Owned by the worker thread of the task's jobs.
 
     Memory does not grow with the number of updates: `words` [parameters that are sent and further values];
-    one more of these while a packed update is added.
+    one more of these while a packed update is added. They are freed once the sum is `decoded`.
     """
 
-    masking: Masking
     terms: Terms
     words: Words
-    # The decoded sum, after the masks are removed.
+    # The decoded sum, after the masks are removed, if it counts.
     decoded: Decoded | None = None
 
     def add(self, content: memoryview) -> None:
@@ -45,8 +44,8 @@ class MaskedSum:
         terms = self.terms
         add_update(self.words, content, chosen_values(terms.parameters, terms.share), terms.rows, terms.bits)
 
-    def unmask(self, recover: Recover) -> None:
-        """Removes the masks, in parallel on several processors, and decodes the sum.
+    def unmask(self, recover: Recover) -> Decoded:
+        """Removes the masks, in parallel on several processors, and returns the decoded sum.
 
         Raises ShareMismatchError, with the sum unchanged, and MaskingError where it cannot be decoded.
         """
@@ -64,20 +63,21 @@ class MaskedSum:
         except ValueError as error:
             raise MaskingError(str(error)) from error
         chosen = chosen_of(self.terms, recover.context)
-        self.decoded = decoded if chosen is None else replace(decoded, mean=chosen.spread(decoded.mean))
+        self.words = np.zeros(0, np.uint32)
+        return decoded if chosen is None else replace(decoded, mean=chosen.spread(decoded.mean))
 
 
-def empty_sum(masking: Masking, terms: Terms) -> MaskedSum:
+def empty_sum(terms: Terms) -> MaskedSum:
     """Returns the empty sum of a round with these `terms`."""
-    return MaskedSum(
-        masking,
-        terms,
-        np.zeros(masked_words(chosen_values(terms.parameters, terms.share), terms.rows), np.uint32),
-    )
+    chosen = chosen_values(terms.parameters, terms.share)
+    return MaskedSum(terms, np.zeros(masked_words(chosen, terms.rows), np.uint32))
 
 
-def masked_sum(task: Task, opened: AnnounceRound, weights: str) -> MaskedSum:
-    """Returns the empty sum of the opened round, which trains the version at the address `weights`."""
+def masking_of(task: Task, opened: AnnounceRound, weights: str) -> tuple[Masking, Terms]:
+    """Returns the terms of the opened round, which trains the version at the address `weights`.
+
+    They hold for each of its groups: on the wire, and as all members hash them.
+    """
     security, privacy, manifest = task.file.security, task.file.privacy, task.bundle.manifest
     chosen, promised = security.masked, aggregation_terms(task.file)
     masking = Masking(
@@ -99,4 +99,4 @@ def masked_sum(task: Task, opened: AnnounceRound, weights: str) -> MaskedSum:
         parameters=manifest.parameters.total,
         rows=sum(metric.rows for metric in manifest.metrics),
     )
-    return empty_sum(masking, terms)
+    return masking, terms

@@ -21,7 +21,7 @@ class RobustRoundMean:
 
     Each update counts once, whatever number of examples its client claims (decision 0090). An update that the
     disk does not take fails the round, not its client. Of the table's attackers, `refused` ones are not among
-    the updates.
+    the updates. Where updates are masked, these are means of groups.
     """
 
     def __init__(
@@ -79,9 +79,10 @@ class RobustRoundMean:
         table, count = self._table, self._mean.count
         least = table.least_for(table.attackers - self.refused)
         if count < least:
+            rows = "group means" if table.groups else "updates"
             beside = f" beside {self.refused} refused as false" if self.refused else ""
             raise AggregationError(
-                f"{self.rule} needs at least {least} updates{beside} to bear attackers = {table.attackers}, "
+                f"{self.rule} needs at least {least} {rows}{beside} to bear attackers = {table.attackers}, "
                 f"and {count} were accepted, of which it bears {table.most_attackers(count)}. The next round "
                 "may have more; else lower security.robust.attackers."
             )

@@ -14,7 +14,7 @@ from backend.numerics.metrics import Metric, metric_values
 from backend.numerics.reputation.suspicion import EvidenceKind
 from backend.numerics.scaffold import ControlChanges
 from backend.numerics.vectors import Vector, Vector64
-from backend.server.rounds.masked_sum import MaskedSum
+from backend.server.rounds.group_sums import GroupSums, clients_of
 from backend.server.rounds.robust_round_mean import RobustRoundMean
 from backend.server.rounds.scored_round_mean import ScoredRoundMean, ScoredUpdate
 from backend.stores.contracts import ContributionRecord, RoundRecord
@@ -56,7 +56,8 @@ class RoundAccumulator:
 
     Owned by the task's host, except `mean`, `changes` and `masked`, which its worker thread owns.
 
-    In a masked round all figures of clients are in the sum `masked`, and none in their offers.
+    In a masked round all figures of clients are in the sums `masked`, and none in their offers. `mean` then
+    has the means of its `groups`, if there are several.
 
     `changes` sums the changes of the clients' control variates; None without control variates. Under
     `private` each update weighs 1, and neither losses nor numbers of examples are recorded.
@@ -78,7 +79,8 @@ class RoundAccumulator:
     later: Refusals = field(default_factory=Refusals)
     recorded: bool = False
     changes: ControlChanges | None = None
-    masked: MaskedSum | None = None
+    masked: GroupSums | None = None
+    groups: tuple[tuple[str, ...], ...] = ()
     private: bool = False
 
     def add(self, update: Vector, offer: Offer, client: str = "") -> None:
@@ -91,10 +93,10 @@ class RoundAccumulator:
         if self.changes is not None:
             self.changes.add(update, offer.steps)
 
-    def add_masked(self, content: memoryview) -> None:
-        """Adds a masked update."""
+    def add_masked(self, group: int, content: memoryview) -> None:
+        """Adds a masked update to the sum of its group."""
         if self.masked is not None:
-            self.masked.add(content)
+            self.masked.add(group, content)
 
     def end(self, seconds: float, false_updates: int) -> None:
         """Notes the end of the round after `seconds`: so many updates that a rule bears were refused."""
@@ -109,8 +111,7 @@ class RoundAccumulator:
             return 0
         if self.masked is None:
             return sum(offer.examples for offer in self.counted.values())
-        decoded = self.masked.decoded
-        return 0 if decoded is None else round(self.masked.terms.examples * decoded.weight)
+        return round(self.masked.terms.examples * self.masked.weight)
 
     @property
     def counted(self) -> dict[str, Offer]:
@@ -130,15 +131,11 @@ class RoundAccumulator:
         """Returns the result of the round. Raises ValueError without any update."""
         if self.masked is None:
             return RoundOutcome(self.mean.mean(), self.examples, self.loss(), self.metrics(specs))
-        if self.masked.decoded is None:
-            raise ValueError("The sum is still masked.")
-        decoded, full = self.masked.decoded, self.masked.terms.examples
-        mean = decoded.mean.astype(np.float64)
+        mean = self.masked.mean(self.mean)
         if self.private:
             return RoundOutcome(mean, 0, None, {})
-        rows = [full * value for value in decoded.rows]
-        pairs = list(zip(rows[::2], rows[1::2], strict=True))
-        return RoundOutcome(mean, self.examples, decoded.loss, metric_values(specs, [pairs]))
+        metrics = metric_values(specs, [self.masked.rows()])
+        return RoundOutcome(mean, self.examples, self.masked.loss(), metrics)
 
     def refuse(self, client: str, code: str) -> None:
         """Counts a refusal; it belongs to the next round if this one is recorded already."""
@@ -162,6 +159,9 @@ class RoundAccumulator:
         """Returns the record of the round; later refusals belong to the next round."""
         self.recorded = True
         robust = self.mean if isinstance(self.mean, RobustRoundMean | ScoredRoundMean) else None
+        unused = robust.left_out if robust else []
+        used = self.masked.used if self.masked else []
+        grouped = len(self.groups) > 1
         # Updates were added in the order in which they were accepted.
         clients, counted = list(self.accepted), self.counted
         return RoundRecord(
@@ -178,8 +178,13 @@ class RoundAccumulator:
             accepted_by=kinds(client_kinds.get(client, UNKNOWN_KIND) for client in counted),
             losses={} if self.private or self.masked else spread(one.loss for one in counted.values()),
             rule=robust.rule if robust else "",
-            left_out=[clients[number] for number in robust.left_out] if robust else [],
+            left_out=[] if grouped else [clients[number] for number in unused],
             uncounted=[client for client in clients if client not in counted],
+            groups=len(self.groups) if grouped else 0,
+            groups_used=len(used),
+            left_out_groups=clients_of(self.groups, [used[number] for number in unused], {*clients})
+            if grouped
+            else [],
         )
 
     def contributions(self, client_kinds: ClientKinds, counted: bool) -> list[ContributionRecord]:

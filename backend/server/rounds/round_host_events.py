@@ -63,14 +63,28 @@ class UpdateAdded:
 
 @dataclass(frozen=True)
 class MasksRemoved:
-    """The masks were removed from the sum of the round."""
+    """The masks were removed from the sum of a group of round `round`."""
+
+    round: int
+    group: int
 
 
 @dataclass(frozen=True)
 class SharesMismatched:
-    """The revealed shares of the clients at the places `owners` do not rebuild their secrets."""
+    """The revealed shares of the clients at the places `owners` of a group do not rebuild their secrets."""
 
+    round: int
+    group: int
     owners: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class SumMeaningless:
+    """The masks were removed from the sum of a group, which does not decode; `reason` says why."""
+
+    round: int
+    group: int
+    reason: str
 
 
 RoundHostEvent: TypeAlias = (
@@ -84,6 +98,7 @@ RoundHostEvent: TypeAlias = (
     | UpdateAdded
     | MasksRemoved
     | SharesMismatched
+    | SumMeaningless
     | VersionWritten
     | VersionFailed
     | EvaluationWritten

@@ -16,7 +16,7 @@ from backend.protocols.rounds.federated import Round
 from backend.protocols.rounds.lots import PUBLIC_LOTS, Lots
 from backend.protocols.rounds.reputation_book import ReputationBook
 from backend.protocols.secagg import server_effects
-from backend.protocols.secagg.server import MaskedRound
+from backend.protocols.secagg.masked_groups import MaskedGroups
 from backend.server.hosting.background_tasks import BackgroundTasks
 from backend.server.hosting.clients.connected_clients import ConnectedClients
 from backend.server.hosting.limits import TaskLimits
@@ -42,7 +42,8 @@ Effect: TypeAlias = round_effects.Effect | server_effects.Effect
 class RoundState:
     """Holds one task's machine and the state around it. Changed by the host's loop alone.
 
-    `masked` is the machine of secure aggregation, from the opening of a masked round to its version.
+    `masked` is the machine of secure aggregation, from the opening of a masked round to its version; it has
+    a sum for each group.
     `checked` holds updates that passed the checks, until they are accepted. `restoring` is the version that
     is restored, until it is recorded. An earlier process may have had version `resumed` summed in a round
     that it did not record; None if there was no earlier process. `background` runs jobs beside the loop.
@@ -67,7 +68,7 @@ class RoundState:
     uploads: UpdateUploads = field(init=False)
     connected: ConnectedClients = field(default_factory=ConnectedClients)
     accumulator: RoundAccumulator = field(default_factory=lambda: RoundAccumulator(WeightedMean(0)))
-    masked: MaskedRound | None = None
+    masked: MaskedGroups | None = None
     checked: dict[str, Vector | memoryview] = field(default_factory=dict)
     restoring: RollbackRequested | None = None
     resumed: int | None = field(init=False)
@@ -91,13 +92,13 @@ class RoundState:
         """Notifies observers."""
         self.observer.notice(self.task.file.name, event)
 
-    def mean(self, size: int, cohort: int) -> UpdateMean | ScoredRoundMean:
-        """Returns an empty mean of updates with `size` values each, of at most so many clients."""
+    def mean(self, size: int, most: int) -> UpdateMean | ScoredRoundMean:
+        """Returns an empty mean of updates with `size` values each, of at most so many clients or groups."""
         robust = self.task.file.security.robust
         if self.scoring is not None:
-            return ScoredRoundMean(robust, size, cohort, self.scratch, self.scoring)
+            return ScoredRoundMean(robust, size, most, self.scratch, self.scoring)
         if robust is not None:
-            return RobustRoundMean(robust, size, cohort, self.scratch, self.draw)
+            return RobustRoundMean(robust, size, most, self.scratch, self.draw)
         return self.noise.mean(size) if self.noise else WeightedMean(size)
 
     def next_clip(self, accumulator: RoundAccumulator) -> float:

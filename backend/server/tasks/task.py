@@ -107,6 +107,7 @@ class Task:
     def plan(self) -> RoundPlan:
         """Returns the plan of the task's rounds."""
         chosen, manifest = self.file.coordination, self.bundle.manifest
+        robust = self.file.security.robust
         return RoundPlan(
             rounds=chosen.rounds,
             min_available_clients=chosen.min_available_clients,
@@ -142,7 +143,10 @@ class Task:
             ),
             most_masked=self.file.security.masked.most_clients,
             most_per_household=self.file.security.masked.seats_per_household,
-            attackers=self.file.security.robust.attackers if self.file.security.robust else 0,
+            # Under masks nobody sees a false update, and a group loses it by itself.
+            attackers=robust.attackers if robust and not robust.groups else 0,
+            masked_groups=self.file.security.groups,
+            least_masked=self.file.security.masked.min_clients,
         )
 
     def server_optimizer(self) -> ServerOptimizer:

@@ -38,7 +38,8 @@ def public_round(record: RoundRecord) -> dict[str, Any]:
     facts = {**asdict(record), "opened": record.ended - record.seconds}
     # With few clients the percentiles nearly reveal the loss of each, and honest clients may be left out or
     # suspected: only the task's owner may see them.
-    del facts["losses"], facts["left_out"], facts["uncounted"]
+    for private in ("losses", "left_out", "left_out_groups", "uncounted"):
+        del facts[private]
     return facts
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from backend.errors import TaskFileError
 from backend.formats.task_file import RobustTable, parse_task
+from backend.numerics.aggregators.group_tolerance import trade_off
 from backend.numerics.aggregators.table import AGGREGATORS, SPECS
 from tests.integration.docs.test_docs import ROOT, blocks
 from tests.support.tasks.tiny_task import task_toml
@@ -21,12 +22,15 @@ ROWS = [
 ]
 
 
-def task_of_the_page(**changes: int) -> RobustTable:
+def task_of_the_page(number: int = 0, **changes: int) -> RobustTable:
     task = tomllib.loads(task_toml("tiny", {}))
-    written, reputation = blocks(PAGE, "toml")
-    task |= tomllib.loads(written)
-    task["security"] |= tomllib.loads(reputation)["security"]
-    task["coordination"] |= changes
+    pages = [tomllib.loads(one) for one in blocks(PAGE, "toml")]
+    written = [one for one in pages if "coordination" in one][number]
+    task["security"] = written["security"]
+    if not number:
+        for one in pages:
+            task["security"] |= {} if "coordination" in one else one["security"]
+    task["coordination"] |= written["coordination"] | changes
     robust = parse_task(task, "here").security.robust
     assert robust is not None
     return robust
@@ -34,6 +38,22 @@ def task_of_the_page(**changes: int) -> RobustTable:
 
 def test_its_task_file_is_accepted() -> None:
     assert task_of_the_page().words == "nnm + multi-krum"
+
+
+def test_its_masked_groups_are_accepted_and_as_large_as_said() -> None:
+    robust = task_of_the_page(1)
+    assert (robust.groups, robust.least, robust.attackers) == (5, 3, 1)
+    with pytest.raises(TaskFileError, match=r"5 groups .* would have 7 clients"):
+        task_of_the_page(1, min_available_clients=39)
+
+
+def test_its_trade_offs_are_computed() -> None:
+    rows = re.findall(r"^\| (\d+) \| (\d+) \| (\d+) \| (0\.\d+) \| (\d\.\d) \|$", TEXT, re.M)
+    assert len(rows) == 4
+    for groups, *written in rows:
+        found = trade_off(40, int(groups), SPECS["trimmed-mean"].tolerance)
+        told = f"{found.smallest} {found.borne} {found.chance_of_twice:.2f} {found.noise:.1f}"
+        assert " ".join(written) == told
 
 
 def test_its_refusal_is_what_is_said() -> None:

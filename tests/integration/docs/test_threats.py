@@ -61,6 +61,13 @@ SETTINGS = {
     'masked rounds, `server = "active"`': [
         rounds(["masked"], security={"masking": {"min_clients": 5, "server": "active"}})
     ],
+    "masked groups": [
+        rounds(
+            ["masked"],
+            coordination={"min_available_clients": 15, "quorum": 15},
+            security={"robust": {"rule": "median", "attackers": 1, "groups": 3}},
+        )
+    ],
     'noise, `"local"`': [rounds(["open"], privacy=noise("local"))],
     'noise, `"central"`': [rounds(["open"], privacy=noise("central"))],
     'noise, `"distributed"`': [rounds(["masked"], privacy=noise("distributed"))],

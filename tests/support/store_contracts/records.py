@@ -38,6 +38,9 @@ ROUND = RoundRecord(
     rule="krum",
     left_out=["a" * 16],
     uncounted=["c" * 16],
+    groups=3,
+    groups_used=2,
+    left_out_groups=[["b" * 16, "c" * 16]],
 )
 ANN = ContributionRecord("a" * 16, "browser", "webgl", 1, 0, 20)
 BOB = ContributionRecord("b" * 16, "peer", "tensorflow", 1, 1, 20)

@@ -48,9 +48,10 @@ NEEDS = (
     ),
     Need(
         "security.robust",
-        lambda file: file.security.robust is not None,
+        lambda file: file.security.robust is not None and file.security.robust.groups is None,
         "updates",
-        "Robust rules compare single updates, of which masks leave only the sum. Leave [security.robust] out",
+        "Robust rules compare single updates, of which masks leave only the sum. Set security.robust.groups "
+        "to compare the sums of groups, leave [security.robust] out",
     ),
     Need(
         "security.reputation",
@@ -73,7 +74,7 @@ def contradiction(file: TaskFile) -> str | None:
     decentralized, masks = file.coordination.decentralized, file.security.masks
     volunteer = volunteer_conflicts(file) if file.coordination.volunteer else ()
     scheme = decentralized_conflicts(file) if decentralized else volunteer
-    too_few = _too_few(file) if masks and not decentralized else ()
+    too_few = _too_few(file) if masks and not decentralized and file.security.groups == 1 else ()
     others = (_hidden_observations(file), too_few, _privacy_conflicts(file), exactness_conflicts(file))
     extra = (robust_conflicts(file), reputation_conflicts(file), integrity_conflicts(file))
     for sentences in (scheme, *others, *extra):

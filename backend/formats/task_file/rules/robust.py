@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from backend.formats.task_file.robust import RobustTable
+from backend.formats.task_file.rules.masked_groups import group_conflicts
 from backend.formats.task_file.task_file import TaskFile
 
 TABLE = "[security.robust]"
@@ -30,6 +31,9 @@ def robust_conflicts(file: TaskFile) -> Iterator[str]:
             f"training.control_variates cannot be combined with {TABLE}: the server's variate is the mean of "
             "all clients' changes, false ones included. Take training.proximal_mu instead."
         )
+    if robust.groups is not None:
+        yield from group_conflicts(file, robust.groups)
+        return
     if file.privacy is not None:
         yield _privacy_conflict(file.privacy.mechanism)
     yield from _too_few_updates(file, robust)
@@ -41,6 +45,8 @@ def _privacy_conflict(mechanism: str) -> str:
             "the noise is counted for a mean, which one client moves by its share of the clip at most; how "
             "far it moves a robust rule has no such bound"
         )
+        if mechanism == "distributed":
+            why += "; with security.robust.groups each group's sum has its noise before the rule sees it"
     else:
         why = "the noise in each update is longer than the differences that robust rules look at"
     return f'{TABLE} cannot be combined with privacy.mechanism = "{mechanism}": {why}. Leave out one of them.'

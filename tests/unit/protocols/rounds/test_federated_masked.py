@@ -149,3 +149,34 @@ def test_open_and_masked_clients_take_turns() -> None:
         machine.aggregated(number, 3.0)
     assert machine.open is not None
     assert [*kinds, machine.open.aggregation] == ["masked", "open", "masked"]
+
+
+EIGHT: dict[str, Aggregation] = dict.fromkeys("abcdefgh", "masked")
+GROUPED = replace(MASKED, min_available_clients=8, quorum=6, masked_groups=2, least_masked=3)
+
+
+def test_a_masked_cohort_is_split_by_lot_once_its_members_are_fixed() -> None:
+    machine, effects = round_of(GROUPED, **EIGHT)
+    (opened,) = only(round_effects.AnnounceRound, effects)
+    assert sorted(client for group in opened.groups for client in group) == list("abcdefgh")
+    assert [len(group) for group in opened.groups] == [4, 4]
+    assert opened.groups == machine.attendance.groups(opened.cohort, 2, "groups/1")
+    assert opened.wanted == 6  # Three of each four.
+
+
+def test_a_round_ends_when_each_group_has_what_it_wants_and_not_before() -> None:
+    machine, effects = round_of(GROUPED, **EIGHT)
+    (opened,) = only(round_effects.AnnounceRound, effects)
+    first, second = opened.groups
+    ends = []
+    for client in (*first, *second[:3]):
+        machine.update_offered(client, SILENT, 1.0)
+        after = machine.update_arrived(client, 1, 1.0)
+        ends.append(any(isinstance(effect, round_effects.Aggregate) for effect in after))
+    assert ends == [False] * 6 + [True]
+
+
+def test_a_cohort_without_groups_is_one() -> None:
+    _, effects = round_of(MASKED, a="masked", b="masked", c="masked")
+    (opened,) = only(round_effects.AnnounceRound, effects)
+    assert opened.groups == (("a", "b", "c"),)

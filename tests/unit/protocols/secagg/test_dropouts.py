@@ -10,6 +10,7 @@ from backend.errors import NotMaskedError, NotSelectedError, StaleRoundError
 from backend.protocols.rounds.phases import RETURN_SECONDS
 from backend.protocols.secagg import member_events, server_effects
 from backend.protocols.secagg.client_slots import ShareGraph
+from backend.protocols.secagg.masked_groups import MaskedGroups
 from backend.protocols.secagg.server import MaskedRound
 from backend.protocols.secagg.server_stages import ANSWER_SECONDS, EXCHANGE_SECONDS, ServerStage
 from backend.protocols.secagg.terms import Degree
@@ -116,13 +117,13 @@ def test_a_majority_may_know_of_reveals_that_a_server_forgot(
     resumed: bool, declining: int, believed: bool
 ) -> None:
     clients = [f"{number:016x}" for number in range(7)]
-    masks = MaskedRound(terms_of(at_keys().train, 4), clients, 60.0, 0.0, resumed=resumed)
+    masks = MaskedGroups(terms_of(at_keys().train, 4), [clients], 60.0, 0.0, resumed=resumed)
     for client in clients[:declining]:
-        (excluded, *_) = masks.declined(client, Decline(round=1, spent=True), 0.0)
+        (excluded, *_) = masks.frame_arrived(client, Decline(round=1, spent=True), 0.0)
         assert isinstance(excluded, server_effects.Exclude)
         assert excluded.awaits_version
         # It says so once, however often it says it.
-        assert masks.declined(client, Decline(round=1, spent=True), 0.0) == []
+        assert masks.frame_arrived(client, Decline(round=1, spent=True), 0.0) == []
     assert (masks.spent_reason() is not None) is believed
 
 

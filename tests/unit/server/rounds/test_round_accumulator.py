@@ -9,7 +9,7 @@ from backend.formats.task_file import RobustTable
 from backend.numerics.aggregation.weighted_mean import WeightedMean
 from backend.numerics.masking.encoding import Decoded
 from backend.numerics.scaffold import ControlChanges
-from backend.server.rounds.masked_sum import MaskedSum
+from backend.server.rounds.group_sums import GroupSums
 from backend.server.rounds.robust_round_mean import RobustRoundMean
 from backend.server.rounds.round_accumulator import RoundAccumulator
 from backend.wire.messages import Masking, Offer
@@ -78,11 +78,11 @@ def test_a_masked_sum_says_what_all_have_together() -> None:
     )
     masking = Masking(bits=32, clip=1.0, examples=20, noise=0.0, share=1.0, min_clients=3, server="honest")
     made = accumulator(offer(examples=0), offer(examples=0), offer(examples=0))
-    made.masked = MaskedSum(masking, terms, np.zeros(7, np.uint32))
+    made.masked = GroupSums.empty(masking, terms, 1)
     with pytest.raises(ValueError, match="still masked"):
         made.outcome([PRECISION])
     mean = np.array([0.5, -0.5], np.float32)
-    made.masked.decoded = Decoded(mean, weight=1.5, unclipped=3, loss=0.25, rows=[0.75, 1.5])
+    made.masked.sums[0].decoded = Decoded(mean, weight=1.5, unclipped=3, loss=0.25, rows=[0.75, 1.5])
     outcome = made.outcome([PRECISION])
     assert (outcome.examples, outcome.loss, outcome.metrics) == (30, 0.25, {"precision": 0.5})
     assert outcome.mean.tolist() == [0.5, -0.5]
