@@ -129,7 +129,7 @@ class RoundAccumulator:
 
     def outcome(self, specs: Sequence[Metric]) -> RoundOutcome:
         """Returns the result of the round. Raises ValueError without any update."""
-        if self.masked is None:
+        if self.masked is None or isinstance(self.mean, ScoredRoundMean):  # Scored updates are not masked.
             return RoundOutcome(self.mean.mean(), self.examples, self.loss(), self.metrics(specs))
         mean = self.masked.mean(self.mean)
         if self.private:
