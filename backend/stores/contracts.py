@@ -81,7 +81,8 @@ class RoundRecord:
     `losses` are percentiles (`p10`, `p50`, `p90`) of the losses that clients reported, for the task's owner;
     empty where the server does not see single updates. `rule` is the round's robust rule; empty for the mean.
     `left_out` has the clients whose accepted updates it did not use at all, for the task's owner; `uncounted`
-    those whose updates did not count by their reputation. These are not among the `accepted` ones.
+    those whose updates did not count by their reputation. These are not among the `accepted` ones, nor are
+    the `checked` updates of newcomers.
     The rule of a masked round compared the means of `groups_used` of its `groups`; 0 where it has no groups.
     `left_out_groups` has the clients of each group whose mean it did not use at all.
     """
@@ -104,6 +105,7 @@ class RoundRecord:
     groups: int = 0
     groups_used: int = 0
     left_out_groups: list[list[str]] = field(default_factory=list)
+    checked: int = 0
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,8 @@ class RoundResult:
     """The records of one finished round, which are written in one transaction.
 
     `mesh_groups` replace the recorded ones of a mesh; None leaves them as they are. `reputations` replace
-    those of their subjects; None removes one.
+    those of their subjects; None removes one. `checked` has the identities of newcomers whose updates were
+    checked, each once.
     """
 
     round: RoundRecord
@@ -162,6 +165,7 @@ class RoundResult:
     version: VersionRecord | None = None
     mesh_groups: list[MeshGroupRecord] | None = None
     reputations: Mapping[str, ReputationRecord | None] = field(default_factory=dict)
+    checked: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -309,6 +313,10 @@ class Records(Protocol):
 
     async def contributions(self, run: int, client: str | None = None) -> list[ContributionRecord]:
         """Returns the sums over the rounds for each client, or for one; most accepted updates first."""
+        ...
+
+    async def checked(self, run: int) -> dict[str, int]:
+        """Returns the number of rounds in which updates of each identity were checked in its probation."""
         ...
 
     async def rounds(

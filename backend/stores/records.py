@@ -56,6 +56,7 @@ _TABLES_OF_RUNS = (
     tables.evaluations,
     tables.integrity_checks,
     tables.mesh_groups,
+    tables.probations,
     tables.reputations,
     tables.versions,
     tables.rounds,
@@ -232,6 +233,12 @@ class SqlRecords:
         rows = await self._do(lambda c: [ContributionRecord(*row) for row in c.execute(query)])
         return sorted(rows, key=lambda row: (-row.accepted, row.client))
 
+    async def checked(self, run: int) -> dict[str, int]:
+        """See Records."""
+        table = tables.probations
+        query = select(table.c.identity, table.c.rounds).where(table.c.run == run)
+        return await self._do(lambda c: {row.identity: row.rounds for row in c.execute(query)})
+
     async def let_go(self, run: int, versions: Collection[int], now: float) -> set[str]:
         """See Records."""
 
@@ -312,6 +319,7 @@ def _record(connection: Connection, run: int, result: RoundResult) -> None:
     if result.mesh_groups is not None:
         _replace_mesh_groups(connection, run, result.mesh_groups)
     _write_reputations(connection, run, result.reputations)
+    _add_checked(connection, run, result.checked)
 
 
 def _write_reputations(
@@ -350,6 +358,19 @@ def _add_contributions(connection: Connection, run: int, more: Sequence[Contribu
         connection.execute(_ADD_TO_CONTRIBUTION, changed)
     if added:
         connection.execute(insert(table), added)
+
+
+def _add_checked(connection: Connection, run: int, identities: Sequence[str]) -> None:
+    """Adds a round to the probation of each of `identities`."""
+    table = tables.probations
+    if not identities:
+        return
+    own = (table.c.run == run) & table.c.identity.in_(identities)
+    known = set(connection.scalars(select(table.c.identity).where(own)))
+    connection.execute(update(table).where(own).values(rounds=table.c.rounds + 1))
+    new = [{"run": run, "identity": one, "rounds": 1} for one in identities if one not in known]
+    if new:
+        connection.execute(insert(table), new)
 
 
 def _prefixed(contribution: ContributionRecord) -> dict[str, Any]:

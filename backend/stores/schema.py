@@ -10,7 +10,7 @@ from backend.errors import StoreError
 
 # The newest migration. Alembic is imported only for an upgrade: that takes a third of the start-up time.
 HEAD = "0017"
-KNOWN = (*(f"{number:04}" for number in range(1, 15)), "0016", HEAD)
+KNOWN = (*(f"{number:04}" for number in range(1, 17)), HEAD)
 MIGRATIONS = Path(__file__).with_name("migrations")
 
 

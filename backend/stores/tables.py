@@ -56,6 +56,7 @@ rounds = Table(
     Column("groups", Integer, nullable=False, server_default="0"),
     Column("groups_used", Integer, nullable=False, server_default="0"),
     Column("left_out_groups", JSON, nullable=False, server_default="[]"),
+    Column("checked", Integer, nullable=False, server_default="0"),
 )
 
 versions = Table(
@@ -129,6 +130,15 @@ reputations = Table(
     Column("served", Integer, nullable=False),
     Column("probation", Integer, nullable=False),
     Column("timeline", JSON, nullable=False),
+)
+
+# In how many rounds the updates of a newcomer were checked, by account, invitation or client.
+probations = Table(
+    "probations",
+    metadata,
+    _run(),
+    Column("identity", String(80), primary_key=True),
+    Column("rounds", Integer, nullable=False),
 )
 
 # Work-unit results that are in the model, in the order of their assimilation.

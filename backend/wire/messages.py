@@ -148,7 +148,8 @@ class Welcome(WireFrame, frozen=True, tag="welcome"):
     `aggregation` is how this client's updates are added up: the task's first choice that the client offered.
     `run` identifies the run of the task; versions count from 0, and a restarted task gets a new run. A
     client leaves a server whose plans do less than the terms of `masking` (None where updates are not masked)
-    and of `privacy` (None without [privacy]).
+    and of `privacy` (None without [privacy]). In so many rounds of `probation` its updates are checked before
+    they count.
     """
 
     task: str
@@ -159,6 +160,7 @@ class Welcome(WireFrame, frozen=True, tag="welcome"):
     aggregation: Aggregation
     masking: AggregationTerms | None
     privacy: PrivacyTerms | None
+    probation: Count = 0
 
 
 class Shard(Struct, frozen=True, forbid_unknown_fields=True):
@@ -232,7 +234,8 @@ class Credit(WireFrame, frozen=True, tag="credit"):
 class Accepted(WireFrame, frozen=True, tag="accepted"):
     """The client's update is accepted with `examples` in `round`.
 
-    If it is not `counted` in the aggregate, `reason` says why, for people.
+    If it is not `counted` in the aggregate, `reason` says why, for people; without a reason it was checked
+    only, as those of newcomers are.
     """
 
     round: Count

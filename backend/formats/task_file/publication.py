@@ -62,10 +62,29 @@ class Ethics(TaskTable, frozen=True):
     owner: Line = ""
 
 
-class AccessTable(TaskTable, frozen=True):
-    """Who may see and join a task.
+class ProbationTable(TaskTable, frozen=True):
+    """Updates of a newcomer are checked in `rounds` rounds before they count.
 
-    `public`: everyone. `unlisted`: people with its address. `invited`: people with an invitation or a role.
+    Newcomers are at most `share` of a round's clients, but one may always be among them.
+    """
+
+    rounds: Annotated[int, Meta(ge=1, le=100)] = 3
+    share: Annotated[float, Meta(gt=0, le=0.5)] = 0.25
+
+
+class AccessTable(TaskTable, frozen=True):
+    """Who may see and join a task, and what newcomers have to do first.
+
+    `visibility`: `public`: everyone. `unlisted`: people with its address. `invited`: people with an
+    invitation or a role. `newcomers`: `open`: nothing. `probation`: their updates are checked and do not
+    count at first.
     """
 
     visibility: Literal["public", "unlisted", "invited"] = "public"
+    newcomers: Literal["open", "probation"] = "open"
+    probation: ProbationTable = ProbationTable()
+
+    @property
+    def probation_rounds(self) -> int:
+        """In how many rounds a newcomer's updates are checked before they count; 0 if they count at once."""
+        return self.probation.rounds if self.newcomers == "probation" else 0

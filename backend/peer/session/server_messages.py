@@ -29,8 +29,18 @@ def tell_news(reporter: Reporter, frame: ServerFrame, masked: int) -> None:
     `masked` is the number of clients among which the peer's update is masked, 0 if it is not.
     """
     match frame:
-        case Welcome(client=client):
+        case Welcome(client=client, probation=probation):
             reporter.tell("connected", f"Connected as {client}.", client=client)
+            if probation:
+                rounds = f"{probation} rounds" if probation > 1 else "one more round"
+                sentence = f"This task checks the updates of newcomers: yours count after {rounds}."
+                reporter.tell("probation", sentence, rounds=probation)
+        case Accepted(round=number, counted=False, reason=""):
+            sentence = (
+                f"Round {number}: your update was checked. It does not count: this task checks the first "
+                "updates of newcomers, whom it does not know."
+            )
+            reporter.tell("checked", sentence, round=number)
         case Accepted(round=number, counted=False, reason=reason):
             reporter.tell("uncounted", f"Round {number}: {reason}", round=number)
         case Accepted(round=number) if masked:

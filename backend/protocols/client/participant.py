@@ -96,6 +96,9 @@ class ParticipantMachine:
     counted: Offer | None = None
     finished: bool = False
     accepted: int = 0
+    # Updates that were checked and do not count, and how many more have to be.
+    checked: int = 0
+    probation: int = 0
     refused: int = 0
     examples: int = 0
     reason: str | None = None
@@ -198,6 +201,10 @@ class ParticipantMachine:
                 return self._evaluate(frame)
             case Credit(round=number, until=until), ConnectionState.OPEN:
                 return self._credit(number, until)
+            case Accepted(round=number, counted=False, reason=""), ConnectionState.OPEN:
+                self.checked += 1
+                self.probation = max(0, self.probation - 1)
+                return self._round_over(number)
             case Accepted(round=number, counted=False, reason=reason), ConnectionState.OPEN:
                 self.reason = reason
                 return self._round_over(number)
@@ -229,6 +236,7 @@ class ParticipantMachine:
         if objection := welcome_objection(frame, self.promised, self.min_noise):
             return self._break_off(objection)
         self.promised, self.connection = frame, self.connection.welcomed()
+        self.probation = frame.probation
         if self.bundle != frame.bundle:
             # The first visit, or the task's model was converted again while the client was away.
             self.bundle, self.ready, self.counted = frame.bundle, None, None

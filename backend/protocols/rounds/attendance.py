@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median_low
@@ -31,12 +32,14 @@ def with_reserve(count: int, available: int, over: float) -> int:
 class AttendingClient:
     """A connected client: its time for a step, its number of own examples, and how often it was selected.
 
-    `aggregation` is how its updates are added up. `household` is the network it is counted by, if any.
+    `aggregation` is how its updates are added up. `household` is the network it is counted by, if any. The
+    updates of a `newcomer` do not count yet.
     """
 
     participations: int
     aggregation: Aggregation = "open"
     household: str = ""
+    newcomer: bool = False
     # It is kept out, and would be eligible otherwise.
     waits: bool = False
     step_ms: float = 0.0
@@ -54,6 +57,9 @@ class Attendance:
     A masked cohort is drawn by lot, from the half of the clients with the fewest participations first: a
     client that could wait until a victim is next would be selected with it. It has at most
     `most_per_household` clients of one household; 0 is no limit.
+
+    Newcomers (see Probation) are no available clients, and are selected for seats of their own: the first of
+    each household before the second of any, so that many names of one network take no other's turn.
     """
 
     def __init__(
@@ -69,6 +75,7 @@ class Attendance:
         self._minimum = 0
         self._clients: dict[str, AttendingClient] = {}
         self._eligible: dict[Aggregation, dict[str, AttendingClient]] = {"open": {}, "masked": {}}
+        self._newcomers: dict[str, AttendingClient] = {}
         # The households of clients that are kept out.
         self._kept_out: dict[str, str] = {}
         self._seats: dict[Aggregation, HouseholdSeats] = {
@@ -99,6 +106,11 @@ class Attendance:
         """The number of eligible clients that a round may select whose updates are added up like that."""
         return self._seats[aggregation].available
 
+    @property
+    def newcomers(self) -> int:
+        """The number of eligible newcomers."""
+        return len(self._newcomers)
+
     def next_aggregation(self, aggregations: Sequence[Aggregation], minimum: int) -> Aggregation:
         """Returns the aggregation of the next round, of those with `minimum` eligible clients.
 
@@ -113,14 +125,16 @@ class Attendance:
 
     def is_ready(self, client: str) -> bool:
         """Whether a client is eligible."""
-        return any(client in clients for clients in self._eligible.values())
+        return client in self._newcomers or any(client in clients for clients in self._eligible.values())
 
-    def join(self, client: str, aggregation: Aggregation = "open", household: str = "") -> None:
+    def join(
+        self, client: str, aggregation: Aggregation = "open", household: str = "", newcomer: bool = False
+    ) -> None:
         """Adds a client that connected. Raises IllegalEventError when it is connected already."""
         if client in self._clients:
             raise IllegalEventError(f"Client {client} is here already.")
         participations = max(self._past.get(client, 0), self._minimum)
-        self._clients[client] = AttendingClient(participations, aggregation, household)
+        self._clients[client] = AttendingClient(participations, aggregation, household, newcomer)
 
     def leave(self, client: str) -> None:
         """Removes a client that disconnected."""
@@ -134,6 +148,8 @@ class Attendance:
             self.suspend(client)
         elif client in self._kept_out:
             connected.waits = True
+        elif connected.newcomer:
+            self._newcomers[client] = connected
         elif client not in self._eligible[connected.aggregation]:
             self._eligible[connected.aggregation][client] = connected
             self._seats[connected.aggregation].add(connected.household)
@@ -142,6 +158,7 @@ class Attendance:
         """Makes a client ineligible until its next message, because it missed a deadline."""
         connected = self._clients[client]
         connected.waits = False
+        self._newcomers.pop(client, None)
         if self._eligible[connected.aggregation].pop(client, None) is not None:
             self._seats[connected.aggregation].remove(connected.household)
 
@@ -189,6 +206,30 @@ class Attendance:
     def groups(self, clients: Collection[str], count: int, purpose: str) -> tuple[tuple[str, ...], ...]:
         """Splits selected `clients` into `count` groups by lot. `purpose` names the draw."""
         return draw_groups(clients, count, self._lots, purpose)
+
+    def select_newcomers(self, count: int, purpose: str) -> tuple[str, ...]:
+        """Returns up to `count` eligible newcomers in alphabetical order. `purpose` names the draw of lots.
+
+        Households take turns; those of a household are ordered as `select` orders clients.
+        """
+        order = sorted(
+            self._newcomers,
+            key=lambda name: (self._newcomers[name].participations, self._lots.lot(purpose, name)),
+        )
+        before, turns = Counter[str](), dict[str, int]()
+        for name in order:
+            household = self._newcomers[name].household or name
+            turns[name] = before[household]
+            before[household] += 1
+        return tuple(sorted(sorted(order, key=turns.__getitem__)[:count]))
+
+    def promote(self, client: str) -> None:
+        """Makes a newcomer a client like all others."""
+        connected = self[client]
+        connected.newcomer = False
+        connected.participations = max(connected.participations, self._minimum)
+        if self._newcomers.pop(client, None) is not None:
+            self.ready(client)
 
     def took_part(self, client: str) -> None:
         """Counts a participation of a client that was selected to train."""

@@ -17,6 +17,7 @@ from backend.protocols.rounds.exclusions import Exclusions
 from backend.protocols.rounds.lots import PUBLIC_LOTS, Lots
 from backend.protocols.rounds.phases import RETRY_SECONDS, TRANSITIONS, IllegalEventError, RoundPhase
 from backend.protocols.rounds.plan import RoundPlan
+from backend.protocols.rounds.probation import probation_of
 from backend.protocols.rounds.round_effects import Abandon, ClientId, Common, Finished
 from backend.protocols.rounds.shard_assignment import ShardAssigner
 from backend.protocols.rounds.stop_rules import RunProgress, Source
@@ -58,7 +59,8 @@ class Rounds(ABC, Generic[Open, Own]):
     """Runs the rounds of one task one after the other; `open` is the open round.
 
     `number` and `version` are the last ones of an earlier run of the server, `progress` is what its stop
-    rules tracked, `past` the participations of each client. `lots` break ties between clients.
+    rules tracked, `past` the participations of each client. `lots` break ties between clients. `checked` is
+    the number of rounds in which updates of each identity were checked, for the plan's probation.
     `repeats` is the number of versions that equal the one before; they count as none of the plan's rounds.
     Effects are `Own` to the kind of rounds, or common.
     """
@@ -72,12 +74,14 @@ class Rounds(ABC, Generic[Open, Own]):
         past: Mapping[ClientId, int] | None = None,
         lots: Lots = PUBLIC_LOTS,
         repeats: int = 0,
+        checked: Mapping[str, int] | None = None,
     ) -> None:
         self.plan = plan
         self.round = number
         self.version = version
         self.repeats = repeats
         self.attendance = Attendance(plan.own_data, past or {}, lots, plan.most_per_household)
+        self.probation = probation_of(plan.probation_rounds, checked or {}, past or {})
         self.exclusions = Exclusions()
         self.open: Open | None = None
         self.evaluation: OpenEvaluation | None = None
@@ -144,12 +148,21 @@ class Rounds(ABC, Generic[Open, Own]):
 
     # Connections of clients.
 
-    def client_joined(self, client: ClientId, aggregation: Aggregation = "open", household: str = "") -> None:
+    def client_joined(
+        self,
+        client: ClientId,
+        aggregation: Aggregation = "open",
+        household: str = "",
+        identity: str = "",
+    ) -> None:
         """Adds a client of `household` that connected, whose updates are added up by `aggregation`.
 
-        A client that lost its connection during the open round is still a member.
+        A client that lost its connection during the open round is still a member. Probation is served by its
+        `identity`: by itself, if it has no other.
         """
-        self.attendance.join(client, aggregation, household)
+        self.attendance.join(
+            client, aggregation, household, self.probation.joined(client, identity or client)
+        )
         for activity in (self.open, self.evaluation):
             if activity:
                 activity.returned(client)
@@ -175,6 +188,7 @@ class Rounds(ABC, Generic[Open, Own]):
         """Removes a client that stopped, or whose connection was lost so that it may come back."""
         _ = self.attendance[client]
         self.attendance.leave(client)
+        self.probation.left(client)
         for activity in (self.open, self.evaluation):
             if activity:
                 activity.left(client, now, lost)

@@ -15,6 +15,8 @@ from backend.protocols.rounds.round_effects import AnnounceRound, Effect, Refuse
 from backend.protocols.rounds.shard_assignment import ShardAssigner, training_seed
 from backend.wire.messages import Aggregation, Offer, Status
 
+# Newcomers may take so many times as long as the clients whose updates count.
+NEWCOMER_PATIENCE = 2.0
 # The share of a masked cohort whose updates are needed: the sum of fewer could not be unmasked.
 MASKED_SHARE = 0.7
 
@@ -34,7 +36,9 @@ class Cohort:
     `aggregation` is how their updates are added up. A member that lost its connection may come back within
     `grace` seconds. The round ends with `wanted` accepted updates, when no member is outstanding, or at
     `until`; then `ended` is the time. In a masked round each of `groups` is summed alone: a group wants its
-    own number of updates, and is complete without the others' help.
+    own number of updates, and is complete without the others' help. Updates of newcomers do not count. The
+    round waits for them for NEWCOMER_PATIENCE times as long as it took until `enough`, when it waited for
+    nobody else any more.
     """
 
     number: int
@@ -48,25 +52,30 @@ class Cohort:
     aggregation: Aggregation = "open"
     groups: tuple[MaskedGroup, ...] = ()
     ended: float = math.inf
+    enough: float = math.inf
 
     def timer(self) -> float | None:
         """When the round ends at the latest, given who is connected; None once it ended."""
         if self.ended < math.inf:
             return None
         lost = (member.lost_at for member in self.members.values() if member.outstanding)
-        return waits_until(self.until, lost, self.grace)
+        until = min(self.until, self.opened + NEWCOMER_PATIENCE * (self.enough - self.opened))
+        return waits_until(until, lost, self.grace)
 
     def deadline(self) -> float | None:
         """When the round ends at the latest, regardless of connections; None once it ended."""
         return self.until if self.ended == math.inf else None
 
     def accepted(self) -> int:
-        """The number of accepted updates."""
-        return sum(member.standing is CohortStage.ACCEPTED for member in self.members.values())
+        """The number of accepted updates that count."""
+        return sum(
+            member.standing is CohortStage.ACCEPTED and not member.newcomer
+            for member in self.members.values()
+        )
 
     def false_updates(self) -> int:
-        """The number of members whose update was refused for a fault of its own."""
-        return sum(member.sent_false_update for member in self.members.values())
+        """The number of members, newcomers left out, whose update was refused for a fault of its own."""
+        return sum(member.sent_false_update and not member.newcomer for member in self.members.values())
 
     def counts(self) -> tuple[int, int]:
         """The number of members, and of those whose update was accepted or refused."""
@@ -90,11 +99,22 @@ class Cohort:
         """The shards that each member was assigned."""
         return {client: member.shards for client, member in self.members.items()}
 
-    def complete(self) -> bool:
-        """Whether enough updates are accepted, of each group if there are several, or none is outstanding."""
+    def complete(self, now: float) -> bool:
+        """Whether enough updates are accepted and checked at `now`, or no member is outstanding.
+
+        Each of several groups needs enough updates; newcomers are in no group.
+        """
         if len(self.groups) > 1:
             return all(self._is_complete(group.clients, group.wanted) for group in self.groups)
-        return self._is_complete(tuple(self.members), self.wanted)
+        outstanding = [member for member in self.members.values() if member.outstanding]
+        if not outstanding:
+            return True
+        known = [member for member in self.members.values() if not member.newcomer]
+        waits = self.accepted() < self.wanted and any(member.outstanding for member in known)
+        if not known or waits:
+            return False
+        self.enough = min(self.enough, now)
+        return not any(member.newcomer for member in outstanding)
 
     def _is_complete(self, clients: tuple[str, ...], wanted: int) -> bool:
         members = [self.members[client] for client in clients]
@@ -148,7 +168,7 @@ class Cohort:
         for client, member in self.members.items():
             if member.standing is CohortStage.SENDING:
                 refusals.append(RefuseUpdate(client, self.number, late))
-            if now < self.until or client not in attendance:
+            if (now < self.until and not member.newcomer) or client not in attendance:
                 continue
             if member.standing is CohortStage.TRAINING:
                 attendance.suspend(client)
@@ -178,15 +198,18 @@ def open_cohort(
     if aggregation == "masked":
         count = min(count, plan.most_masked)
         goal = min(count, max(goal, math.ceil(MASKED_SHARE * count)))
-    clients = attendance.select(count, f"train/{number}", aggregation)
-    groups = _masked_groups(clients, plan, attendance, number, goal) if aggregation == "masked" else ()
+    count, seats = _seats(plan, available, count, attendance.newcomers)
+    known = attendance.select(count, f"train/{number}", aggregation)
+    groups = _masked_groups(known, plan, attendance, number, goal) if aggregation == "masked" else ()
     goal = sum(group.wanted for group in groups) or goal
+    newcomers = attendance.select_newcomers(seats, f"newcomers/{number}")
+    clients = tuple(sorted((*known, *newcomers)))
     for client in clients:
         attendance.took_part(client)
     members = _members(clients, plan, attendance, assigner, number)
     seconds = plan.deadline
     if plan.adaptive_deadline:
-        works = {client: member.work for client, member in members.items()}
+        works = {client: members[client].work for client in known or clients}
         seconds = speeds.seconds(works, plan.quorum, plan.min_deadline, plan.deadline)
     until = now + seconds
     return Cohort(number, version, available, goal, now, until, members, plan.grace, aggregation, groups)
@@ -207,6 +230,21 @@ def _masked_groups(
     )
 
 
+def _seats(plan: RoundPlan, available: int, count: int, newcomers: int) -> tuple[int, int]:
+    """Returns how many of `available` clients, of which a round wants `count`, and of newcomers it selects.
+
+    Newcomers are a share of the cohort, unless too few others are there for a round: then newcomers fill it,
+    without the others if those are fewer than the quorum, whose work would be in vain.
+    """
+    if not newcomers or available >= plan.min_available_clients:
+        return count, min(newcomers, plan.newcomer_seats(count))
+    everyone = available + newcomers
+    goal = target_updates(everyone, plan.fraction_train, plan.min_train_clients)
+    total = with_reserve(goal, everyone, plan.over_selection)
+    selected = count if available >= plan.quorum else 0
+    return selected, min(newcomers, max(plan.newcomer_seats(selected), total - selected))
+
+
 def _members(
     clients: tuple[str, ...],
     plan: RoundPlan,
@@ -215,11 +253,12 @@ def _members(
     number: int,
 ) -> dict[str, CohortMember]:
     sizes, members = plan.shard_examples, dict[str, CohortMember]()
-    assigned = assigner.assign(clients, attendance.available) if assigner else {}
+    sharing = attendance.available + attendance.newcomers
+    assigned = assigner.assign(clients, sharing) if assigner else {}
     for client in clients:
         connected, shards = attendance[client], assigned.get(client, ())
         examples = sum(sizes[shard] for shard in shards) if sizes else connected.examples
         work = PlannedWork(plan.most_examples(examples), plan.most_steps(examples), connected.step_ms)
         seed = training_seed(client, number, plan.seed)
-        members[client] = CohortMember(shards, seed, work, connected.household)
+        members[client] = CohortMember(shards, seed, work, connected.household, connected.newcomer)
     return members

@@ -40,13 +40,14 @@ class CohortMember:
     """One client in the open round; `work` is the most that its plan asks for.
 
     `household` is the network by which it was selected, also after it left. `sent_false_update` says whether
-    its update was refused for a fault of its own.
+    its update was refused for a fault of its own. The update of a `newcomer` is checked and does not count.
     """
 
     shards: tuple[int, ...]
     seed: int
     work: PlannedWork
     household: str = ""
+    newcomer: bool = False
     standing: CohortStage = CohortStage.TRAINING
     lost_at: float | None = None
     offer: Offer | None = None

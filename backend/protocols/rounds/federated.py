@@ -38,7 +38,7 @@ class Round(Rounds[Cohort, Effect]):
 
     def needed(self) -> int:
         """The number of clients that are missing before a round opens."""
-        available = max(map(self.attendance.available_for, self.plan.aggregation))
+        available = max(map(self.attendance.available_for, self.plan.aggregation)) + self.attendance.newcomers
         return max(0, self.plan.min_available_clients - available)
 
     # Updates.
@@ -80,7 +80,10 @@ class Round(Rounds[Cohort, Effect]):
         if fault is not None:
             return self.update_failed(client, number, fault, now)
         member.standing = CohortStage.ACCEPTED
-        return [Accept(client, member.offer), *self._settle(now)]
+        if member.newcomer:
+            for promoted in self.probation.checked(client, number):
+                self.attendance.promote(promoted)
+        return [Accept(client, member.offer, counts=not member.newcomer), *self._settle(now)]
 
     def update_failed(
         self, client: ClientId, number: int, error: UpdateRefusedError, now: float
@@ -216,7 +219,7 @@ class Round(Rounds[Cohort, Effect]):
         return self.open.opening_effects()
 
     def _settle_open(self, running: Cohort, due: bool, now: float) -> list[Effect]:
-        over = self.phase is RoundPhase.TRAINING and (due or running.complete())
+        over = self.phase is RoundPhase.TRAINING and (due or running.complete(now))
         return self._end(running, now) if over else []
 
     def _end(self, cohort: Cohort, now: float) -> list[Effect]:
@@ -226,5 +229,15 @@ class Round(Rounds[Cohort, Effect]):
         if accepted >= quorum:
             self._enter(RoundPhase.AGGREGATING)
             return [*refusals, Aggregate(self.round, self.version, false)]
-        reason = f"{accepted} of at least {quorum} updates arrived in time."
-        return [*refusals, *self._abandon(reason, now)]
+        return [*refusals, *self._abandon(self._too_few(cohort, accepted, quorum), now)]
+
+    def _too_few(self, cohort: Cohort, accepted: int, quorum: int) -> str:
+        checked = sum(
+            member.newcomer and member.standing is CohortStage.ACCEPTED for member in cohort.members.values()
+        )
+        if not checked:
+            return f"{accepted} of at least {quorum} updates arrived in time."
+        return (
+            f"{accepted} updates count, of at least {quorum}. {checked} more came from newcomers: "
+            f"theirs are checked in {self.plan.probation_rounds} rounds before they count."
+        )

@@ -23,8 +23,10 @@ class RoundPlan:
     limit), split into `masked_groups` of at least `least_masked` clients each. `holdout_examples` are the
     sizes of held-out shards that clients evaluate on; without any they evaluate on their own. Where it is
     `withheld`, clients report neither loss nor sums. A round waits `grace` seconds for a client that lost its
-    connection. The aggregate bears `attackers` false updates, fewer than the `quorum`, from which refused ones
-    are subtracted. The task file is checked for consistency where it is read, not here.
+    connection. The aggregate bears `attackers` false updates, fewer than the `quorum`, from which refused
+    ones are subtracted. Updates of newcomers are checked in `probation_rounds` rounds before they count (0:
+    they count at once); they are at most `newcomer_share` of a cohort, see `newcomer_seats`. The task file is
+    checked for consistency where it is read, not here.
     """
 
     rounds: int
@@ -60,6 +62,8 @@ class RoundPlan:
     attackers: int = 0
     masked_groups: int = 1
     least_masked: int = 0
+    probation_rounds: int = 0
+    newcomer_share: float = 0.25
 
     @property
     def metric_rows(self) -> int:
@@ -81,6 +85,10 @@ class RoundPlan:
             return self.epochs * examples
         epochs, rest = divmod(self.steps, max(1, math.ceil(examples / self.batch_size)))
         return epochs * examples + min(rest * self.batch_size, examples)
+
+    def newcomer_seats(self, known: int) -> int:
+        """Returns the seats of newcomers beside `known` clients whose updates count: at least one."""
+        return max(1, math.floor(self.newcomer_share * known / (1.0 - self.newcomer_share) + 1e-9))
 
     def measures(self, version: int) -> bool:
         """Whether clients evaluate `version`; the last version is always evaluated."""

@@ -74,10 +74,14 @@ class GrantUpload:
 
 @dataclass(frozen=True)
 class Accept:
-    """Adds a checked update to the aggregate, weighted by its examples, and tells the client."""
+    """Adds a checked update to the aggregate, weighted by its examples, and tells the client.
+
+    One of a newcomer does not count: it is not added.
+    """
 
     client: ClientId
     offer: Offer
+    counts: bool = True
 
 
 @dataclass(frozen=True)

@@ -80,6 +80,7 @@ class Dashboard:
                 self._add_round(event)
             case (
                 task_events.UpdateAccepted()
+                | task_events.UpdateChecked()
                 | task_events.UpdateRefused()
                 | task_events.UnitLeased()
                 | task_events.UnitReturned()

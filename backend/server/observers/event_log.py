@@ -32,6 +32,8 @@ class EventLog:
             case task_events.UpdateAccepted():
                 number = {event.word: event.round}
                 line.debug("update accepted", **number, client=event.client, examples=event.examples)
+            case task_events.UpdateChecked():
+                line.debug("newcomer's update checked", round=event.round, client=event.client)
             case task_events.UpdateRefused():
                 line.info(
                     "update refused",

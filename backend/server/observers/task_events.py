@@ -49,6 +49,14 @@ class UpdateAccepted:
 
 
 @dataclass(frozen=True)
+class UpdateChecked:
+    """A newcomer's update was checked in its round, in which it does not count."""
+
+    client: str
+    round: int
+
+
+@dataclass(frozen=True)
 class UpdateRefused:
     """An update, or the offer of one, was refused; its client received `code` and `reason`."""
 
@@ -252,6 +260,7 @@ TaskEvent: TypeAlias = (
     | ClientLeft
     | RoundOpened
     | UpdateAccepted
+    | UpdateChecked
     | UpdateRefused
     | SumUnmasked
     | UnmaskingFailed

@@ -119,7 +119,9 @@ class AggregationJobs:
         reputations = self._judge(accumulator, counted=False)
         # Submitted here, as in `add`: after the updates that were accepted.
         self._ask_worker(accumulator.mean.close)
-        self._background.spawn(self._record_abandoned(record, contributions, reputations))
+        self._background.spawn(
+            self._record_abandoned(record, contributions, reputations, accumulator.checked)
+        )
 
     def record_evaluation(self, evaluation: EvaluationRecord) -> None:
         """Records an evaluation by clients, and announces it."""
@@ -179,6 +181,7 @@ class AggregationJobs:
                     control,
                     made_with,
                     reputations=reputations,
+                    checked=accumulator.checked,
                 )
             )
             if self._state.noise is not None:
@@ -225,10 +228,11 @@ class AggregationJobs:
         record: RoundRecord,
         contributions: list[ContributionRecord],
         reputations: dict[str, ReputationRecord | None],
+        checked: list[str],
     ) -> None:
         history = self._state.history
         await self._background.stored(
-            lambda: history.add_abandoned(record, contributions, reputations=reputations)
+            lambda: history.add_abandoned(record, contributions, reputations=reputations, checked=checked)
         )
         self._state.notice(task_events.RoundEnded(record, None))
 

@@ -164,6 +164,9 @@ class RoundEffectRunner:
 
     def _accept(self, accept: round_effects.Accept) -> None:
         offer, accumulator = accept.offer, self._state.accumulator
+        if not accept.counts:
+            self._check_only(accept)
+            return
         reason = self._consider_reputation(accept.client)
         self._jobs.add(accept.client, offer, self._adding(accept, self._state.checked.pop(accept.client)))
         accumulator.accepted[accept.client] = offer
@@ -183,6 +186,13 @@ class RoundEffectRunner:
         suspect = book.suspect(client)
         self._state.accumulator.factors[client] = suspect.suspicion.weight
         return reason_for(suspect, book.rules)
+
+    def _check_only(self, accept: round_effects.Accept) -> None:
+        """Takes note of a newcomer's update, which is not added: its buffer is free already."""
+        client, number = accept.client, accept.offer.round
+        self._state.accumulator.checked.append(self._state.machine.probation.identity(client))
+        self._state.connected.tell(client, messages.Accepted(round=number, examples=0, counted=False))
+        self._state.notice(task_events.UpdateChecked(client, number))
 
     def _adding(self, accept: round_effects.Accept, update: Vector | memoryview) -> Callable[[], None]:
         """Returns the function that adds an accepted update to the aggregate."""

@@ -73,6 +73,8 @@ class RoundEventHandler:
             older.link.close(ReplacedError("You opened this task elsewhere; that connection continues."))
             effects += self._leave(client.id, older.link, now, lost=True)
         self._state.connected.add(client)
+        machine = self._state.machine
+        machine.client_joined(client.id, client.aggregation, client.household, client.link.identity)
         file = self._state.task.file
         if self._state.book is not None and (table := file.security.reputation) is not None:
             member = suspect_key(table, client.id, client.link, self._state.lots)
@@ -86,11 +88,11 @@ class RoundEventHandler:
             aggregation=client.aggregation,
             masking=aggregation_terms(file) if client.aggregation == "masked" else None,
             privacy=privacy_terms(file),
+            probation=machine.probation.remaining(client.id),
         )
         self._state.connected.tell(client.id, welcome)
         self._state.connected.welcome(client.id, now)
         self._state.notice(task_events.ClientJoined(client.id, client.kind, client.backend))
-        self._state.machine.client_joined(client.id, client.aggregation, client.household)
         return effects
 
     def _leave(self, client: str, link: ClientLink, now: float, lost: bool) -> list[Effect]:
@@ -202,10 +204,11 @@ class RoundEventHandler:
         except UpdateRefusedError as error:
             fault = error
         effects = self._state.machine.update_arrived(client, number, now, fault)
-        accepted = any(
-            isinstance(effect, round_effects.Accept) and effect.client == client for effect in effects
+        counts = any(
+            isinstance(effect, round_effects.Accept) and effect.client == client and effect.counts
+            for effect in effects
         )
-        if accepted and update is not None:
+        if counts and update is not None:
             self._state.checked[client] = update
         else:
             self._release(client, number, now)

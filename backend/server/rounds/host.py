@@ -238,4 +238,5 @@ def _machine(task: Task, history: VersionHistory, account: PrivacyBudget | None,
         opened, made = history.round + history.lost, history.current.version
         progress.participations = account.taken(history.accepted, opened, made)
     version, repeats = history.current.version, history.repeats
-    return Round(plan, history.round, version, progress, history.accepted, lots, repeats)
+    checked = history.checked
+    return Round(plan, history.round, version, progress, history.accepted, lots, repeats, checked)

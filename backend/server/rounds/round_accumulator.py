@@ -63,7 +63,7 @@ class RoundAccumulator:
     `private` each update weighs 1, and neither losses nor numbers of examples are recorded.
     `refused` starts with the refusals after the previous round was recorded; `later` are those after this
     round was recorded. `factors` has those of the weights of updates under [security.reputation], 0 for one
-    that does not count.
+    that does not count. `checked` has the identities of newcomers whose updates were only checked.
     """
 
     mean: UpdateMean | ScoredRoundMean
@@ -75,6 +75,7 @@ class RoundAccumulator:
     seconds: float = 0.0
     accepted: dict[str, Offer] = field(default_factory=dict)
     factors: dict[str, float] = field(default_factory=dict)
+    checked: list[str] = field(default_factory=list)
     refused: Refusals = field(default_factory=Refusals)
     later: Refusals = field(default_factory=Refusals)
     recorded: bool = False
@@ -185,6 +186,7 @@ class RoundAccumulator:
             left_out_groups=clients_of(self.groups, [used[number] for number in unused], {*clients})
             if grouped
             else [],
+            checked=len(self.checked),
         )
 
     def contributions(self, client_kinds: ClientKinds, counted: bool) -> list[ContributionRecord]:

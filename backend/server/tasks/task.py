@@ -147,6 +147,8 @@ class Task:
             attackers=robust.attackers if robust and not robust.groups else 0,
             masked_groups=self.file.security.groups,
             least_masked=self.file.security.masked.min_clients,
+            probation_rounds=self.file.access.probation_rounds,
+            newcomer_share=self.file.access.probation.share,
         )
 
     def server_optimizer(self) -> ServerOptimizer:

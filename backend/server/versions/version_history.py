@@ -54,6 +54,7 @@ class VersionHistory:
     `addresses` are those of all versions' blobs that clients fetch. `lost` bounds the number of rounds that
     were open, and are not recorded, when earlier servers ended; `is_resumed` says whether one began the run.
     `repeats` is the number of versions of a masked task that equal the one before: no round was summed.
+    `checked` is the number of recorded rounds in which updates of an identity were checked in its probation.
     """
 
     def __init__(self, task: Task, records: Records, blobs: BlobStore, run: int) -> None:
@@ -71,6 +72,7 @@ class VersionHistory:
         self.evaluated: dict[Source, dict[int, EvaluationRecord]] = {"server": {}, "clients": {}}
         self.addresses: set[str] = set()
         self.accepted: dict[str, int] = {}
+        self.checked: dict[str, int] = {}
         self.round = 0
         self.lost = 0
         self.is_resumed = False
@@ -139,6 +141,7 @@ class VersionHistory:
         for evaluation in await self._records.evaluations(self._run):
             self.evaluated[evaluation.source][evaluation.version] = evaluation
         self.accepted = {each.client: each.accepted for each in await self.contributions()}
+        self.checked = await self._records.checked(self._run)
         rounds = await self._records.rounds(self._run)
         self.round = rounds[-1].round if rounds else 0
         self.lost = await self._records.openings(self._run) - 1
@@ -209,11 +212,12 @@ class VersionHistory:
         checkpoint: Checkpoint | None = None,
         mesh_groups: list[MeshGroupRecord] | None = None,
         reputations: Mapping[str, ReputationRecord | None] | None = None,
+        checked: Collection[str] = (),
     ) -> VersionRecord:
         """Records a version trained on `examples` examples, with its round and contributions.
 
-        Records the `checkpoint` of work units with it, the groups of a mesh, or changed `reputations`. On
-        return the version is the current one.
+        Records the `checkpoint` of work units with it, the groups of a mesh, changed `reputations`, or the
+        identities of newcomers whose updates were `checked`. On return the version is the current one.
         """
         with self._blobs.writing() as writing:
             weights_at = await writing.put(await asyncio.to_thread(to_bytes, weights))
@@ -235,7 +239,14 @@ class VersionHistory:
                 control=control_at,
                 privacy=privacy,
             )
-            result = RoundResult(round_record, list(contributions), version, mesh_groups, reputations or {})
+            result = RoundResult(
+                round_record,
+                list(contributions),
+                version,
+                mesh_groups,
+                reputations or {},
+                sorted(set(checked)),
+            )
             if checkpoint is None:
                 await self._records.record(self._run, result)
             else:
@@ -310,9 +321,18 @@ class VersionHistory:
         contributions: Sequence[ContributionRecord],
         checkpoint: Checkpoint | None = None,
         reputations: Mapping[str, ReputationRecord | None] | None = None,
+        checked: Collection[str] = (),
     ) -> None:
-        """Records a round without version, with the `checkpoint` of work units or changed `reputations`."""
-        result = RoundResult(round_record, list(contributions), reputations=reputations or {})
+        """Records a round without version, with the `checkpoint` of work units or changed `reputations`.
+
+        `checked` has the identities of newcomers whose updates were checked.
+        """
+        result = RoundResult(
+            round_record,
+            list(contributions),
+            reputations=reputations or {},
+            checked=sorted(set(checked)),
+        )
         if checkpoint is None:
             await self._records.record(self._run, result)
         else:

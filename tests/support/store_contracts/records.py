@@ -136,6 +136,18 @@ class RecordsContract:
             ANN,
         ]
 
+    async def test_rounds_of_a_probation_add_up_and_go_with_their_task(self, records: Records) -> None:
+        run, other = await records.open_run("digits", "x" * 64), await records.open_run("texts", "y" * 64)
+        lost = replace(ROUND, outcome="abandoned", checked=2)
+        await records.record(run, RoundResult(lost, checked=["account 7", "a" * 16]))
+        await records.record(run, RoundResult(replace(ROUND, round=2), checked=["account 7", "b" * 16]))
+        await records.record(other, RoundResult(ROUND, checked=["account 7"]))
+        assert await records.checked(run) == {"account 7": 2, "a" * 16: 1, "b" * 16: 1}
+        assert [record.checked for record in await records.rounds(run)] == [2, 0]
+        await records.forget_task("digits")
+        assert await records.checked(await records.open_run("digits", "x" * 64)) == {}
+        assert await records.checked(other) == {"account 7": 1}
+
     @pytest.mark.parametrize("clash", ["round", "version"])
     async def test_a_result_is_recorded_whole_or_not_at_all(self, records: Records, clash: str) -> None:
         run = await records.open_run("digits", "x" * 64)

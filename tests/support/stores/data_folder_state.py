@@ -25,9 +25,9 @@ def state_of(server: Server, token: str) -> dict[str, Any]:
         state[task] = {
             # Earlier servers did not check versions.
             "versions": [{name: value for name, value in one.items() if name != "check"} for one in versions],
-            # Earlier servers had no robust rules.
+            # Earlier servers had no robust rules, and no probation.
             "rounds": [
-                {name: value for name, value in one.items() if name != "rule"}
+                {name: value for name, value in one.items() if name not in ("rule", "checked")}
                 for one in owner.ask("GET", f"/api/tasks/{task}/rounds")["rounds"]
             ],
             "contributions": [

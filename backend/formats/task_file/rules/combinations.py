@@ -11,6 +11,7 @@ from backend.formats.task_file.rules.decentralized import decentralized_conflict
 from backend.formats.task_file.rules.exactness import exactness_conflicts
 from backend.formats.task_file.rules.integrity import integrity_conflicts
 from backend.formats.task_file.rules.reputation import reputation_conflicts
+from backend.formats.task_file.rules.newcomers import newcomer_conflicts
 from backend.formats.task_file.rules.robust import robust_conflicts
 from backend.formats.task_file.rules.volunteer import volunteer_conflicts
 from backend.formats.task_file.task_file import TaskFile
@@ -77,7 +78,7 @@ def contradiction(file: TaskFile) -> str | None:
     too_few = _too_few(file) if masks and not decentralized and file.security.groups == 1 else ()
     others = (_hidden_observations(file), too_few, _privacy_conflicts(file), exactness_conflicts(file))
     extra = (robust_conflicts(file), reputation_conflicts(file), integrity_conflicts(file))
-    for sentences in (scheme, *others, *extra):
+    for sentences in (scheme, *others, *extra, newcomer_conflicts(file)):
         for sentence in sentences:
             return sentence
     return None

@@ -18,7 +18,7 @@ from tests.contract.vectors import write
 FILE = Path(__file__).parents[1] / "participant.json"
 
 
-class Step(msgspec.Struct, frozen=True):
+class Step(msgspec.Struct, frozen=True, omit_defaults=True):
     """One event, what the machine asked for, and how it stood afterwards."""
 
     event: Event
@@ -27,6 +27,8 @@ class Step(msgspec.Struct, frozen=True):
     accepted: int
     refused: int
     reason: str | None
+    checked: int = 0
+    probation: int = 0
 
 
 class Conversation(msgspec.Struct, frozen=True):
@@ -97,11 +99,13 @@ def welcome(
     clip: float = 10.0,
     min_clients: int = 3,
     server: str = "honest",
+    probation: int = 0,
 ) -> Json:
-    about = {"task": "digits", "client": "0123456789abcdef", "run": RUN, "chunk_bytes": 262_144}
+    about: Json = {"task": "digits", "client": "0123456789abcdef", "run": RUN, "chunk_bytes": 262_144}
     masks = {"clip": clip, "min_clients": min_clients, "server": server}
     masking = masks if aggregation == "masked" else None
-    return frame("welcome", bundle=bundle, aggregation=aggregation, masking=masking, privacy=privacy, **about)
+    about |= {"privacy": privacy, "probation": probation}
+    return frame("welcome", bundle=bundle, aggregation=aggregation, masking=masking, **about)
 
 
 def train(
@@ -157,6 +161,10 @@ def accepted(number: int, examples: int = 64, counted: bool = True) -> Json:
     return frame("accepted", round=number, examples=examples, counted=counted, reason="" if counted else WHY)
 
 
+def checked(number: int) -> Json:
+    return frame("accepted", round=number, examples=0, counted=False, reason="")
+
+
 def refused(number: int, code: str = "not-finite") -> Json:
     return frame("refused", round=number, code=code, reason="The update holds NaN; wait for the next round.")
 
@@ -210,6 +218,15 @@ STORIES: dict[str, list[Json]] = {
     ],
     "credit beyond the end sends what there is, once": [
         *UPLOADING, credit(1, 10_000_000), credit(1, 10_000_000),
+    ],
+    "a newcomer's first updates are checked, and change no control variate": [
+        START, CONNECTED, welcome(probation=2), LOADED, train(1, 0, control=CONTROL), trained(1), checked(1),
+        train(2, 0), trained(2), checked(2), train(3, 0, control=CONTROL), trained(3), accepted(3),
+        version(1, 3),
+    ],
+    "a server that comes back says how long the probation still is": [
+        START, CONNECTED, welcome(probation=2), LOADED, train(1, 0), trained(1), lost(0.5), CONNECTED,
+        welcome(probation=1), checked(1),
     ],
     "late credit, for another round or after the answer, sends nothing": [
         *UPLOADING, credit(2, SIZE), refused(1), credit(1, SIZE),
@@ -543,7 +560,8 @@ def _replay(events: list[Json]) -> list[Step]:
     for raw in events:
         event: Event = msgspec.convert(raw, Event)
         effects = machine.handle(event)
-        steps.append(Step(event, effects, machine.phase, machine.accepted, machine.refused, machine.reason))
+        counts, newcomer = (machine.accepted, machine.refused), (machine.checked, machine.probation)
+        steps.append(Step(event, effects, machine.phase, *counts, machine.reason, *newcomer))
     return steps
 
 

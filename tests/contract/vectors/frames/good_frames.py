@@ -77,6 +77,7 @@ SERVER: dict[str, messages.ServerFrame] = {
         aggregation="open",
         masking=None,
         privacy=None,
+        probation=3,
     ),
     "welcome to a private task": messages.Welcome(
         task="digits",
@@ -137,6 +138,7 @@ SERVER: dict[str, messages.ServerFrame] = {
     "accepted and not counted": messages.Accepted(
         round=7, examples=128, counted=False, reason="Your updates do not count at present."
     ),
+    "accepted, checked only": messages.Accepted(round=7, examples=0, counted=False),
     "refused": messages.Refused(round=7, code="not-finite", reason="The update holds NaN or infinity."),
     "state while training": messages.State(
         phase="training",

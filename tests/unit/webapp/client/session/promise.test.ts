@@ -22,6 +22,7 @@ const OPEN: Welcome = {
   aggregation: "open",
   masking: null,
   privacy: null,
+  probation: 0,
 };
 const MASKED: Welcome = {
   ...OPEN,

@@ -62,7 +62,7 @@ function renaming() {
         const task = `digits-${server.connections}`;
         const names = { task, client: "c".repeat(16), bundle: HASH, run: "d".repeat(64), chunk_bytes: 1024 };
         const masking = { clip: 1, min_clients: 3, server: "active" } as const;
-        say({ type: "welcome", ...names, aggregation: "masked", masking, privacy: null });
+        say({ type: "welcome", ...names, aggregation: "masked", masking, privacy: null, probation: 0 });
       }
       if (type === "ready") say(planOf(server.connections));
     },

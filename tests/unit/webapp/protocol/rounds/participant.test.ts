@@ -16,6 +16,9 @@ interface Conversation {
     readonly phase: string;
     readonly accepted: number;
     readonly refused: number;
+    /** Absent where it is 0. */
+    readonly checked?: number;
+    readonly probation?: number;
     readonly reason: string | null;
   }[];
 }
@@ -30,12 +33,14 @@ describe("The browser's session speaks like the Python participant", () => {
       const result = handle(state, expected.event);
       state = result.state;
       expect(result.effects).toEqual(expected.effects);
-      const { accepted, refused, reason } = state;
-      expect({ phase: phase(state), accepted, refused, reason }).toEqual({
+      const { accepted, refused, reason, checked, probation } = state;
+      expect({ phase: phase(state), accepted, refused, reason, checked, probation }).toEqual({
         phase: expected.phase,
         accepted: expected.accepted,
         refused: expected.refused,
         reason: expected.reason,
+        checked: expected.checked ?? 0,
+        probation: expected.probation ?? 0,
       });
     }
   });

@@ -40,6 +40,7 @@ const WELCOMED: readonly ParticipantEvent[] = [
       aggregation: "open",
       masking: null,
       privacy: null,
+      probation: 0,
     },
   },
 ];
@@ -93,6 +94,7 @@ function view(events: readonly ParticipantEvent[], more: Partial<RoundsView> = {
     client: ME,
     counted: null,
     uncounted: "",
+    checked: null,
     task: null,
     taskAt: 0,
     progress: null,
@@ -174,6 +176,24 @@ describe("What the volunteer's device does, in words", () => {
     ],
   ])("%s", (_, shown, line) => {
     expect(statusOf(shown, 0).line).toBe(line);
+  });
+
+  test("a newcomer reads that its update was checked, and how many more have to be", () => {
+    const trained = (probation: number) =>
+      TRAINED.map((event) =>
+        event.type === "frame" && event.frame.type === "welcome"
+          ? { ...event, frame: { ...event.frame, probation } }
+          : event,
+      );
+    const task = taskState({ phase: "training", cohort: 2, reported: 1 });
+    const answer = {
+      type: "frame",
+      frame: { type: "accepted", round: 4, examples: 0, counted: false, reason: "" },
+    } as const;
+    const read = (rounds: number) => statusOf(view([...trained(rounds), answer], { task, checked: 4 }), 0);
+    expect(read(3).line).toBe("Your update was checked");
+    expect(read(3).hint).toContain("Yours count after 2 more rounds.");
+    expect(read(1).hint).toContain("From the next round on, yours count.");
   });
 
   test("who waits reads how many are here of those with whom a round begins", () => {

@@ -49,6 +49,8 @@ export interface RoundsView extends SessionView {
   readonly counted: number | null;
   /** Why the latest update did not count, though it was accepted; "" if it did. */
   readonly uncounted: string;
+  /** The latest round in which it was checked and does not count. */
+  readonly checked: number | null;
   /** Steps done and planned of the update that is being sent. */
   readonly done: readonly [steps: number, planned: number] | null;
   /** The current masked round, if any. */
@@ -63,6 +65,7 @@ const NOTHING: ShownRoundsState = {
   client: null,
   counted: null,
   uncounted: "",
+  checked: null,
   task: null,
   taskAt: 0,
   done: null,
@@ -227,7 +230,9 @@ export class Session {
 
   #receive(frame: ServerFrame): void {
     if (frame.type === "welcome") this.#greet(frame);
-    if (frame.type === "accepted") {
+    if (frame.type === "accepted" && !frame.counted && !frame.reason) {
+      this.#loop.show({ checked: frame.round });
+    } else if (frame.type === "accepted") {
       if (frame.counted) this.#count(frame.round);
       this.#loop.show({ uncounted: frame.reason });
     }

@@ -52,6 +52,9 @@ export interface ParticipantState extends ConnectedMachine {
   readonly counted: Offer | null;
   readonly finished: boolean;
   readonly accepted: number;
+  /** Updates that were checked and do not count, and how many more have to be. */
+  readonly checked: number;
+  readonly probation: number;
   readonly refused: number;
   readonly examples: number;
 }
@@ -70,6 +73,8 @@ export const INITIAL: ParticipantState = {
   counted: null,
   finished: false,
   accepted: 0,
+  checked: 0,
+  probation: 0,
   refused: 0,
   examples: 0,
   reason: null,
@@ -149,6 +154,10 @@ function frame(state: ParticipantState, message: ServerFrame): ParticipantStep {
     case "credit":
       return credit(state, message.round, message.until);
     case "accepted": {
+      if (!message.counted && !message.reason) {
+        const probation = Math.max(0, state.probation - 1);
+        return roundOver({ ...state, checked: state.checked + 1, probation }, message.round);
+      }
       if (!message.counted) return roundOver({ ...state, reason: message.reason }, message.round);
       const { accepted, examples } = state;
       const next = { ...state, accepted: accepted + 1, examples: examples + message.examples };
@@ -198,7 +207,7 @@ function welcome(state: ParticipantState, promised: FrameOf<"welcome">): Partici
   if (!state.hello?.aggregation.includes(aggregation)) return breakConnection(state, BROKEN_WORD, forgetAll);
   const objection = welcomeObjection(promised, state.promised, state.minNoise);
   if (objection !== null) return breakConnection(state, objection, forgetAll);
-  const open = openConnection({ ...state, promised });
+  const open = openConnection({ ...state, promised, probation: promised.probation });
   if (state.bundle !== bundle) {
     // This is the first session, or the task's model was converted again during an absence.
     const forgotten = forgetAll({ ...open, bundle, ready: null, counted: null });

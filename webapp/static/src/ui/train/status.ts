@@ -88,7 +88,7 @@ function offline({ machine, progress, retryAt }: RoundsView, now: number): Statu
 }
 
 function waiting(
-  { task, taskAt, client, counted: mine, uncounted, masked }: RoundsView,
+  { machine, task, taskAt, client, counted: mine, checked, uncounted, masked }: RoundsView,
   now: number,
   least: number,
 ): StatusWords {
@@ -111,6 +111,7 @@ function waiting(
       // The server's list is updated later than its answer to this participant.
       const reported = counts ? Math.max(1, task.reported) : task.reported;
       const done = round.updatesIn(reported, task.cohort);
+      if (checked === task.round) return [round.checked, round.probation(machine.probation)];
       if (!counts) return [card.nextRound, round.without(task.round, done, left)];
       const hint = `${card.round(task.round)}: ${done}${left}.`;
       if (uncounted) return [round.uncounted, `${hint} ${say.message(uncounted)}`, round.uncounted];

@@ -56,6 +56,15 @@ export const round = {
       "Your update counts: waiting for %(count)s others",
       others,
     ),
+  checked: _("Your update was checked"),
+  probation: (rounds: number) =>
+    rounds === 0
+      ? _("This task checks the first updates of newcomers. From the next round on, yours count.")
+      : ngettext(
+          "This task checks the first updates of newcomers. Yours count after %(count)s more round.",
+          "This task checks the first updates of newcomers. Yours count after %(count)s more rounds.",
+          rounds,
+        ),
   stay: _("Stay until it ends: removing the masks from the sum needs everyone."),
   without: (round: number, done: string, left: string) =>
     _("Round %(round)s is open without you: %(done)s%(left)s.", { round: number(round), done, left }),

@@ -109,7 +109,7 @@ export const privacyTerms = fields.record({
  * `aggregation` is how this client's updates are added up: the task's first choice that the client offered. `run`
  * identifies the run of the task; versions count from 0, and a restarted task gets a new run. A client leaves a server
  * whose plans do less than the terms of `masking` (None where updates are not masked) and of `privacy` (None without
- * [privacy]).
+ * [privacy]). In so many rounds of `probation` its updates are checked before they count.
  */
 export const welcome = {
   task: fields.text(),
@@ -120,6 +120,7 @@ export const welcome = {
   aggregation,
   masking: fields.nullable(aggregationTerms),
   privacy: fields.nullable(privacyTerms),
+  probation: count,
 } as const;
 
 /** Address of a data shard and the number of its examples. */

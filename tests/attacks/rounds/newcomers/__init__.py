@@ -1,0 +1,1 @@
+"""New names in rounds, which cost their owner nothing."""
