@@ -6,6 +6,7 @@ One module a subject, as in docs/reference/errors.md. The package imports nothin
 from backend.errors.base import MingaError
 from backend.errors.commands import BundleError, DataError, DemoError, SettingsError, SiteError, TaskFileError
 from backend.errors.connections import (
+    BadWorkError,
     BannedError,
     BusyError,
     ClosedError,
@@ -18,6 +19,7 @@ from backend.errors.connections import (
     TooLongError,
     TooSlowError,
     UnfitError,
+    WorkRequiredError,
 )
 from backend.errors.masked_rounds import BadKeyError, MaskingError, ShareMismatchError, UnsealError
 from backend.errors.peers import GroupError, LinkError, PeerError, UnreachableError
@@ -63,6 +65,7 @@ __all__ = [
     "BadExamplesError",
     "BadKeyError",
     "BadRequestError",
+    "BadWorkError",
     "BannedError",
     "BundleError",
     "BusyError",
@@ -116,6 +119,7 @@ __all__ = [
     "UnsealError",
     "UpdateRefusedError",
     "WithheldError",
+    "WorkRequiredError",
     "WrongCommitmentError",
     "WrongLengthError",
     "WrongSaltError",

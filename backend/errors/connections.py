@@ -59,6 +59,21 @@ class NotExactError(UnfitError):
     code = "not-exact"
 
 
+class WorkRequiredError(MingaError):
+    """The task asks newcomers for a proof of work, and this client gave none."""
+
+    code = "work-required"
+    http_status = 403
+    close_code = 4003
+
+
+class BadWorkError(MingaError):
+    """A proof of work does not solve a valid challenge of this task for this client."""
+
+    code = "bad-work"
+    http_status = 403
+
+
 class IdleError(MingaError):
     """The connection sent nothing when a message was due."""
 

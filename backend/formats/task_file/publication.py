@@ -72,17 +72,24 @@ class ProbationTable(TaskTable, frozen=True):
     share: Annotated[float, Meta(gt=0, le=0.5)] = 0.25
 
 
+class WorkTable(TaskTable, frozen=True):
+    """A newcomer proves about 2 ** `bits` hashes (SHA-256) before it joins."""
+
+    bits: Annotated[int, Meta(ge=10, le=23)] = 21
+
+
 class AccessTable(TaskTable, frozen=True):
     """Who may see and join a task, and what newcomers have to do first.
 
     `visibility`: `public`: everyone. `unlisted`: people with its address. `invited`: people with an
     invitation or a role. `newcomers`: `open`: nothing. `probation`: their updates are checked and do not
-    count at first.
+    count at first. `work`: their devices prove work before they join.
     """
 
     visibility: Literal["public", "unlisted", "invited"] = "public"
-    newcomers: Literal["open", "probation"] = "open"
+    newcomers: Literal["open", "probation", "work"] = "open"
     probation: ProbationTable = ProbationTable()
+    work: WorkTable = WorkTable()
 
     @property
     def probation_rounds(self) -> int:

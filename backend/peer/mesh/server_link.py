@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 import httpx
 
 from backend.errors import PeerError, UnreachableError
+from backend.peer.admission.work_proof import Prepare, prepare_nothing
 from backend.peer.session.server_connection import ServerConnection
 from backend.peer.session.transport import MESH, NO_HEADERS
 from backend.wire.mesh_messages import PeerToServer, RelayTo, ServerToPeer, SignalTo
@@ -20,8 +21,10 @@ _MOST_REASON = 300
 class Upstream:
     """The connections to the server, one after the other; the links' SignallingServer."""
 
-    def __init__(self, address: str, headers: Mapping[str, str] = NO_HEADERS) -> None:
-        self._connection = ServerConnection(MESH, address, headers)
+    def __init__(
+        self, address: str, headers: Mapping[str, str] = NO_HEADERS, prepare: Prepare = prepare_nothing
+    ) -> None:
+        self._connection = ServerConnection(MESH, address, headers, prepare)
         self.send, self.finish = self._connection.send, self._connection.finish
         self._parcels = asyncio.Semaphore(MOST_PARCELS)
         # Whether the server knows this peer: before that, it refuses frames for other peers.

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from backend.errors import PeerError
 from backend.formats.network_address import Reach
+from backend.peer.admission.work_proof import Prepare, prepare_nothing
 from backend.peer.data.blob_cache import BlobSource
 from backend.peer.links.interfaces import LocalPeer
 from backend.peer.links.links import LinkManager
@@ -72,6 +73,7 @@ class Membership:
     state: Path
     headers: Mapping[str, str] = field(default_factory=dict)
     reach: Reach = "public"
+    prepare: Prepare = prepare_nothing
 
 
 class MeshSession:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from backend.peer.admission.work_proof import Prepare, prepare_nothing
 from backend.peer.rounds.masking_host import Masker
 from backend.peer.rounds.masking_secrets import UnmaskedUpdate
 from backend.peer.rounds.spent_versions import SpentVersions
@@ -67,6 +68,7 @@ class RoundsSession:
         headers: Mapping[str, str] = NO_HEADERS,
         min_noise: float = 0.0,
         promises: dict[str, Welcome] | None = None,
+        prepare: Prepare = prepare_nothing,
     ) -> None:
         self._address = address
         self._min_noise = min_noise
@@ -76,7 +78,7 @@ class RoundsSession:
         # What each task promised in earlier sessions of this process: none may promise less later.
         self._promises = {} if promises is None else promises
         self.machine = ParticipantMachine(promised=self._promises.get(address))
-        self._connection = ServerConnection(ROUNDS, address, headers)
+        self._connection = ServerConnection(ROUNDS, address, headers, prepare)
         self._loop: SessionLoop[participant_events.Event, ServerFrame] = SessionLoop(
             self._connection, participant_events.ParticipantFrame, reporter, random
         )

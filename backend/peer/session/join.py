@@ -13,6 +13,7 @@ import httpx
 
 from backend.crypto.client_keys import identity_key
 from backend.errors import PeerError
+from backend.peer.admission.work_proof import Prepare, WorkProof, prepare_nothing
 from backend.peer.data.blob_cache import BlobCache, BlobSource
 from backend.peer.data.local_data import LocalDataset
 from backend.peer.exact.exact_engine import EXACT_BACKEND, ExactEngine
@@ -36,6 +37,7 @@ from backend.peer.units.options import CHECKPOINT_SECONDS, GIVE_UP_SECONDS, Unit
 from backend.peer.units.session import UnitsSession
 from backend.peer.units.shard_cache import ShardCache
 from backend.peer.units.unit_trainer import UnitTrainer
+from backend.wire.client_id import client_id
 from backend.wire.mesh_fields import Way
 from backend.wire.mesh_messages import Enter
 from backend.wire.messages import Hello, Welcome
@@ -100,17 +102,21 @@ class JoinRequest:
         """Returns the session for the task's scheme. Raises PeerError for options that do not fit it."""
         blobs = BlobCache(client, self.server.root, cache)
         trust_store = TrustStore(self.state / "met", self.options.roster)
+        prepare: Prepare = prepare_nothing
+        if self.task.newcomers == "work":
+            url = f"{self.server.root}/api/tasks/{self.task.name}/challenges/{client_id(self.identity.token)}"
+            prepare = WorkProof(client, url, reporter)
         if self.task.scheme == "decentralized":
             self._refuse_unit_options()
-            return self._mesh_session(client, blobs, reporter, trust_store)
+            return self._mesh_session(client, blobs, reporter, trust_store, prepare)
         if self.options.listening:
             raise PeerError(
                 "In this task the server averages, and no peer connects to another; leave --listen out."
             )
         if self.task.scheme == "volunteer":
-            return self._units_session(blobs, cache, reporter)
+            return self._units_session(blobs, cache, reporter, prepare)
         self._refuse_unit_options()
-        return self._rounds_session(blobs, reporter, trust_store)
+        return self._rounds_session(blobs, reporter, trust_store, prepare)
 
     def _refuse_unit_options(self) -> None:
         if self.options.at_once is not None:
@@ -130,7 +136,12 @@ class JoinRequest:
             )
 
     def _mesh_session(
-        self, client: httpx.AsyncClient, blobs: BlobSource, reporter: Reporter, trust_store: TrustStore
+        self,
+        client: httpx.AsyncClient,
+        blobs: BlobSource,
+        reporter: Reporter,
+        trust_store: TrustStore,
+        prepare: Prepare,
     ) -> MeshSession:
         if self.options.min_masked:
             raise PeerError(
@@ -161,11 +172,12 @@ class JoinRequest:
             self.state,
             self.headers,
             reach,
+            prepare,
         )
         return MeshSession(member, client, blobs, self._jobs, reporter, random.random, trust_store)
 
     def _rounds_session(
-        self, blobs: BlobSource, reporter: Reporter, trust_store: TrustStore
+        self, blobs: BlobSource, reporter: Reporter, trust_store: TrustStore, prepare: Prepare
     ) -> RoundsSession:
         options = self.options
         # A task that always masks is held to it from the first connection on.
@@ -191,9 +203,12 @@ class JoinRequest:
             self.headers,
             options.min_noise or 0.0,
             self.promises,
+            prepare,
         )
 
-    def _units_session(self, blobs: BlobCache, cache: Path, reporter: Reporter) -> UnitsSession:
+    def _units_session(
+        self, blobs: BlobCache, cache: Path, reporter: Reporter, prepare: Prepare
+    ) -> UnitsSession:
         options = self.options
         self._refuse_min_noise()
         if options.min_masked or options.roster is not None:
@@ -226,7 +241,15 @@ class JoinRequest:
         keeps = every and self.identity.stored
         checkpoints = CheckpointFolder(self.state / "units", address) if keeps else None
         return UnitsSession(
-            unit_options, jobs, trainer, shard_cache, reporter, random.random, self.headers, checkpoints
+            unit_options,
+            jobs,
+            trainer,
+            shard_cache,
+            reporter,
+            random.random,
+            self.headers,
+            checkpoints,
+            prepare,
         )
 
     def _jobs(self, source: BlobSource, at_once: int = 1) -> TrainingJobs:

@@ -55,6 +55,7 @@ class Choice(Struct, frozen=True):
     bundle: str = ""
     brings: str | None = None
     needs_clients: bool = True
+    newcomers: str = "open"
 
 
 class _Tasks(Struct, frozen=True):

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Generic
 
+from backend.peer.admission.work_proof import Prepare, prepare_nothing
 from backend.peer.session.transport import NO_HEADERS, Inbound, Outbound, WireProtocol, converse
 
 
@@ -16,13 +17,19 @@ def _ignore(_: object) -> None:
 class ServerConnection(Generic[Outbound, Inbound]):
     """Owns the current socket to `address` and the outbox of frames to send.
 
-    The server's credit bounds the outbox, so that sending never blocks.
+    The server's credit bounds the outbox, so that sending never blocks. `prepare` runs before each
+    connection.
     """
 
     def __init__(
-        self, protocol: WireProtocol[Outbound, Inbound], address: str, headers: Mapping[str, str] = NO_HEADERS
+        self,
+        protocol: WireProtocol[Outbound, Inbound],
+        address: str,
+        headers: Mapping[str, str] = NO_HEADERS,
+        prepare: Prepare = prepare_nothing,
     ) -> None:
         self._protocol, self._address, self._headers = protocol, address, headers
+        self._prepare = prepare
         self._outbox: asyncio.Queue[Outbound | None] = asyncio.Queue()
         self.is_open = False
 
@@ -44,6 +51,8 @@ class ServerConnection(Generic[Outbound, Inbound]):
             on_open()
 
         try:
+            if reason := await self._prepare():
+                return reason
             return await converse(
                 self._protocol, self._address, self._outbox, mark_open, on_frame, on_sent, self._headers
             )

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 
 from backend.crypto.result_commitments import SALT_BYTES, result_commitment
 from backend.errors import BundleError, PeerError
+from backend.peer.admission.work_proof import Prepare, prepare_nothing
 from backend.peer.session import session_jobs
 from backend.peer.session.progress import Reporter
 from backend.peer.session.retry import retry_job
@@ -49,6 +50,7 @@ class UnitsSession:
         random: Callable[[], float],
         headers: Mapping[str, str] = NO_HEADERS,
         checkpoints: CheckpointFolder | None = None,
+        prepare: Prepare = prepare_nothing,
     ) -> None:
         self._options = options
         self._checkpoints = checkpoints
@@ -58,7 +60,7 @@ class UnitsSession:
         self._reporter = reporter
         self._news = UnitNews(reporter)
         self.machine = UnitClientMachine()
-        self._connection = ServerConnection(UNITS, options.address, headers)
+        self._connection = ServerConnection(UNITS, options.address, headers, prepare)
         self._loop: SessionLoop[unit_client_events.Event, ServerToUnits] = SessionLoop(
             self._connection, unit_client_events.UnitFrame, reporter, random, "; work continues"
         )

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 
 import structlog
 
 from backend.errors import MingaError, TaskFileError
 from backend.formats.exact_program import ExactProgram
-from backend.formats.task_file import read_task_file
+from backend.formats.task_file import TaskFile, read_task_file
 from backend.server.alerting.alert_log import open_alert_log
 from backend.server.alerting.messenger import AlertDestinations, Messenger
 from backend.server.dashboards.dashboard import Dashboard
+from backend.server.hosting.clients.work_challenges import WorkChallenges
 from backend.server.hosting.hosted_task import HostedTask
 from backend.server.hosting.scheme import HostServices
 from backend.server.hosting.task_host import TaskHost
@@ -72,6 +75,8 @@ class HostFactory:
         host = await scheme_of(task.file).open_host(task, history, self.services)
         if task.file.hooks.on_round_end:
             await self._add_hook(host, path.parent)
+        if task.file.access.newcomers == "work":
+            host.admission.work = _work_challenges(task.file, history, stores.secret)
         lifecycle = await open_lifecycle(host, stores.lives)
         host.add(lifecycle)
         alert_log = await open_alert_log(name, stores.alerts)
@@ -101,6 +106,21 @@ class HostFactory:
             version = history.current if last.outcome == "version" else None
             hook.notice(host.name, RoundEnded(last, version))
         host.add(hook)
+
+
+def _work_challenges(file: TaskFile, history: VersionHistory, secret: bytes) -> WorkChallenges:
+    """Returns the challenges to clients without an accepted update, whom the owner does not trust by name."""
+    key = hmac.digest(secret, b"proof of work", sha256)
+    units = file.coordination.units
+    trusted = units.trust.trusted if units is not None else ()
+    return WorkChallenges(
+        key,
+        file.name,
+        file.access.work.bits,
+        lambda client: bool(history.accepted.get(client)),
+        time.time,
+        trusted,
+    )
 
 
 def is_unbuilt(path: Path) -> bool:

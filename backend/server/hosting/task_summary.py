@@ -41,6 +41,7 @@ def summary(host: TaskHost, life: Life) -> dict[str, Any]:
         "topics": file.topics,
         "scheme": file.coordination.scheme,
         "aggregation": file.security.aggregation,
+        "newcomers": file.access.newcomers,
         "lan": file.coordination.decentralized and file.coordination.averages.lan,
         "bundle": task.bundle.address,
         "weights": host.history.current.weights,

@@ -112,7 +112,7 @@ class MeshHost(TaskHost):
         Raises BusyError, and what AdmissionControl raises.
         """
         name = client_id(enter.token)
-        self.admission.check(name)
+        self.admission.check(name, link.identity)
         maximum = min(self._limits.max_clients, MOST_IN_MESH)
         check_room(name, self._peers.by_id, maximum, "peers")
         client = ConnectedClient(name, enter.kind, enter.backend, link)

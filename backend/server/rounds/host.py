@@ -88,7 +88,7 @@ class RoundsHost(TaskHost):
         and what AdmissionControl raises.
         """
         name = client_id(hello.token)
-        self.admission.check(name)
+        self.admission.check(name, link.identity)
         aggregation = negotiate(self.task.file.security, hello.aggregation, hello.min_masked)
         household = seated_household(self.task.file, link)
         client = ConnectedClient(

@@ -111,7 +111,7 @@ class UnitsHost(TaskHost):
         Raises BusyError, TooFastError, and what AdmissionControl raises.
         """
         name = client_id(enlist.token)
-        self.admission.check(name)
+        self.admission.check(name, link.identity)
         check_room(name, self._state.clients.members, self._state.limits.max_clients, "participants")
         if name not in self._state.scheduler.clients():
             households, now = self._state.households, self._state.clock()

@@ -18,6 +18,7 @@ from backend.web.api.blobs import blob
 from backend.web.api.deposits import deposit
 from backend.web.api.lineage import lineage
 from backend.web.api.metrics import metrics
+from backend.web.api.work_challenges import challenge, solve
 from backend.web.auth.identity import summaries_for
 from backend.web.requests.query import number_asked
 from backend.web.transport.task_socket import task_socket
@@ -37,6 +38,8 @@ def routes() -> list[BaseRoute]:
         Route("/api/tasks/{name}/versions", versions),
         Route("/api/tasks/{name}/contributions", contributions),
         Route("/api/tasks/{name}/rounds", rounds),
+        Route("/api/tasks/{name}/challenges/{client}", challenge),
+        Route("/api/tasks/{name}/challenges/{client}", solve, methods=["POST"]),
         Route("/api/tasks/{name}/mesh", mesh),
         Route("/api/tasks/{name}/units/history", results),
         Route("/api/tasks/{name}/units/{unit:int}", unit),

@@ -8,6 +8,7 @@ from backend.web.api.description import DescriptionBody, TextBody
 from backend.web.api.exports import AcceptBody, RollbackBody
 from backend.web.api.pictures import PictureBody
 from backend.web.api.task_management import AlertBody, Ordered, Treated
+from backend.web.api.work_challenges import SolvedChallenge
 from backend.web.auth.devices import KeyHolder, LeavingDevice, NewDevice
 from backend.web.auth.invitations import GivenRole, InvitationCode, NewInvitation
 from backend.web.openapi.rows import (
@@ -57,6 +58,8 @@ ROWS: dict[str, Row] = {
     f"DELETE {TASK}": Row("delete", EMPTY, refusals=(409,)),
     f"GET {TASK}/export": Row("manage", {200: file(ZIP), 202: keys("state")}),
     f"GET {TASK}/model": Row("view", {200: keys("parameters", "memory", "wire", "backends")}),
+    f"GET {TASK}/challenges/{{client}}": Row("join", {200: keys("challenge")}, refusals=(400,)),
+    f"POST {TASK}/challenges/{{client}}": Row("join", EMPTY, body=SolvedChallenge, refusals=(400, 403, 409)),
     f"GET {TASK}/data": Row("view", {200: keys("source", "preprocess", "volunteer", "trial")}),
     f"GET {TASK}/about": Row("view", {200: keys("html", "licence", "consent", "ethics", "earlier", "newer")}),
     f"GET {TASK}/disclosure": Row("view", {200: keys("server", "participants", "readers")}),

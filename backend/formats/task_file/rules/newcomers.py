@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from backend.formats.task_file.publication import ProbationTable
+from backend.formats.task_file.publication import ProbationTable, WorkTable
 from backend.formats.task_file.task_file import TaskFile
 from backend.formats.task_file.units import TrustTable
 
-PROBATION = 'access.newcomers = "probation"'
+PROBATION, WORK = 'access.newcomers = "probation"', 'access.newcomers = "work"'
 
 
 def newcomer_conflicts(file: TaskFile) -> Iterator[str]:
@@ -17,6 +17,8 @@ def newcomer_conflicts(file: TaskFile) -> Iterator[str]:
         yield from _probation_conflicts(file)
     elif file.access.probation != ProbationTable():
         yield f"[access.probation] has no effect without {PROBATION}. Say that, or leave the table out."
+    if file.access.work != WorkTable() and file.access.newcomers != "work":
+        yield f"[access.work] has no effect without {WORK}. Say that, or leave the table out."
 
 
 def _probation_conflicts(file: TaskFile) -> Iterator[str]:
@@ -24,13 +26,13 @@ def _probation_conflicts(file: TaskFile) -> Iterator[str]:
     if file.coordination.decentralized:
         yield (
             f'{PROBATION} cannot be combined with scheme = "decentralized": peers average among themselves, '
-            'and no server leaves out a newcomer. Take visibility = "invited".'
+            'and no server leaves out a newcomer. Take "work", or visibility = "invited".'
         )
     if file.security.masks:
         yield (
             f'{PROBATION} cannot be combined with security.aggregation = ["masked"]: the server sees a sum '
             "only, from which it can leave out no newcomer, and a newcomer that is in no sum would never "
-            'have an update checked. Take visibility = "invited", or aggregation = ["open"].'
+            'have an update checked. Take "work", visibility = "invited", or aggregation = ["open"].'
         )
     if file.coordination.units is not None:
         yield from _unit_conflicts(file, file.coordination.units.trust)

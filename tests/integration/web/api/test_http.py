@@ -55,6 +55,7 @@ def test_the_api_lists_tasks_as_the_reference_says(http: httpx.Client) -> None:
         "topics": [],
         "scheme": "federated",
         "aggregation": ["open"],
+        "newcomers": "open",
         "lan": False,
         "version": 0,
         "offered": 0,

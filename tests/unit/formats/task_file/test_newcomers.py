@@ -65,3 +65,15 @@ def test_results_of_newcomers_are_compared_in_work_units() -> None:
         units(PROBATION, replicas=1)
     with pytest.raises(TaskFileError, match="has no rounds"):
         units({**PROBATION, "probation": {"rounds": 4}})
+
+
+def test_work_is_bounded_and_goes_with_every_scheme() -> None:
+    work = {"newcomers": "work"}
+    assert rounds(work).access.work.bits == 21
+    assert rounds({**work, "work": {"bits": 23}}, aggregation=["masked"]).access.work.bits == 23
+    assert units(work, replicas=1).access.newcomers == "work"
+    for bits in (9, 24):
+        with pytest.raises(TaskFileError, match="bits"):
+            rounds({**work, "work": {"bits": bits}})
+    with pytest.raises(TaskFileError, match=r"\[access.work\] has no effect without"):
+        rounds({"work": {"bits": 12}})

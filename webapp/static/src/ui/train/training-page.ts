@@ -12,6 +12,7 @@ import { ControlCard } from "./control-card";
 import { bindDevices } from "./devices";
 import { showEarlierVisits } from "./earlier-visits";
 import { LocalRounds } from "./local-rounds";
+import { provingTransport } from "./work-proof";
 
 export interface TrainingPage {
   readonly root: HTMLElement;
@@ -38,8 +39,9 @@ export function bindTraining(protocol: string): TrainingPage {
   const token = ownToken();
   void showEarlierVisits(root, task, token);
   bindDevices(root, task, token);
+  const socket = new SocketTransport(socketAddress(location.origin, task), protocol);
   const options: TrainingPage["options"] = {
-    transport: new SocketTransport(socketAddress(location.origin, task), protocol),
+    transport: root.dataset.newcomersAsked === "work" ? provingTransport(socket, root, task, token) : socket,
     trainer: (recovered) => new Trainer(recovered, control.own?.spawn, preferExact),
     origin: location.origin,
     token,

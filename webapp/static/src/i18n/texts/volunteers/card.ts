@@ -36,6 +36,11 @@ export const card = {
   thanks: _("Stopped. Thank you!"),
   connecting: _("Connecting"),
   lookingForServer: _("Looking for the server."),
+  /** `left` is null before the first part was found. */
+  proving: (share: string, left: string | null) =>
+    left === null
+      ? _("Proving that this is a device: measuring how long it takes.")
+      : _("Proving that this is a device: %(share)s done, about %(left)s more.", { share, left }),
   gettingReady: _("Getting ready"),
   fetchingModel: _("Fetching the model and timing one step on this device."),
   again: (problem: string) => _("%(problem)s Trying again.", { problem }),

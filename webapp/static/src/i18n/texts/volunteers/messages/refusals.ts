@@ -27,6 +27,9 @@ export const REFUSALS: Readonly<Record<string, string>> = {
   "not-exact": later(
     "This task needs the same bits from all, and this page computes by another program. Reload the page.",
   ),
+  "work-required": later(
+    "This task asks newcomers for a proof of work, and this device gave none. Reload the page.",
+  ),
   idle: later("Nothing was heard from your device for too long. It connects again."),
   busy: later("As many take part as can be here. Try again in a minute, or choose another task."),
   "too-fast": later("Your device connects or sends too often. Wait a minute."),

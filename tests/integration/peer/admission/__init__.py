@@ -1,0 +1,1 @@
+"""What a peer does before a task admits it."""
