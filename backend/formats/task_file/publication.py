@@ -83,13 +83,19 @@ class AccessTable(TaskTable, frozen=True):
 
     `visibility`: `public`: everyone. `unlisted`: people with its address. `invited`: people with an
     invitation or a role. `newcomers`: `open`: nothing. `probation`: their updates are checked and do not
-    count at first. `work`: their devices prove work before they join.
+    count at first. `work`: their devices prove work before they join. `invited`: they need an invitation or a
+    role, as if the task were visible to those alone.
     """
 
     visibility: Literal["public", "unlisted", "invited"] = "public"
-    newcomers: Literal["open", "probation", "work"] = "open"
+    newcomers: Literal["open", "probation", "work", "invited"] = "open"
     probation: ProbationTable = ProbationTable()
     work: WorkTable = WorkTable()
+
+    @property
+    def by_invitation(self) -> bool:
+        """Whether all clients have an invitation or a role."""
+        return "invited" in (self.visibility, self.newcomers)
 
     @property
     def probation_rounds(self) -> int:

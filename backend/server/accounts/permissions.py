@@ -32,10 +32,15 @@ _ALLOWED: Mapping[Role, frozenset[Action]] = {
 
 @dataclass(frozen=True)
 class TaskAccess:
-    """The properties of a task on which access to it depends."""
+    """The properties of a task on which access to it depends.
+
+    If `takes_invited` only, everyone who may see it reads about it, and people with an invitation or a role
+    take part.
+    """
 
     name: str
     visibility: Visibility = "public"
+    takes_invited: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,7 @@ ANYBODY = Requester()
 
 def may(identity: Requester, action: Action, task: TaskAccess | None = None) -> bool:
     """Whether `identity` may do `action`, on `task` if it is a task's action."""
-    if task is not None and action in _OPEN and _is_open(task, identity):
+    if task is not None and action in _OPEN and _is_open(task, identity, action):
         return True
     if identity.account is None or not identity.covers(action):
         return False
@@ -82,9 +87,10 @@ def may(identity: Requester, action: Action, task: TaskAccess | None = None) -> 
     return role is not None and action in _ALLOWED[role]
 
 
-def _is_open(task: TaskAccess, identity: Requester) -> bool:
-    """Whether `identity` may see `task` without an account."""
-    return task.visibility != "invited" or task.name in identity.admitted
+def _is_open(task: TaskAccess, identity: Requester, action: Action) -> bool:
+    """Whether `identity` may see `task`, or join it, without an account."""
+    asks = task.visibility == "invited" or (action == "join" and task.takes_invited)
+    return not asks or task.name in identity.admitted
 
 
 def listed(identity: Requester, task: TaskAccess) -> bool:
@@ -102,6 +108,10 @@ def refusal(identity: Requester, action: Action, task: TaskAccess | None = None)
     if task is not None and not may(identity, "view", task):
         # The answer must not reveal whether a hidden task exists.
         return unknown()
+    if task is not None and action == "join" and task.takes_invited and identity.covers(action):
+        return ForbiddenError(
+            f"Only people with an invitation or a role take part in '{task.name}'. Ask its owner for one."
+        )
     if identity.account is None:
         return SignInError("Sign in first, on the page /sign-in: this is for owners of tasks.")
     if not identity.covers(action):

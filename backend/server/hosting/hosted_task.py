@@ -49,7 +49,9 @@ class HostedTask:
     def access(self) -> TaskAccess:
         """Who may access the task; before its launch invited clients only, whatever its file says."""
         is_test = self.lifecycle.life.state is LifeState.TEST
-        return TaskAccess(self.host.name, "invited" if is_test else self.host.task.file.access.visibility)
+        table = self.host.task.file.access
+        visibility = "invited" if is_test else table.visibility
+        return TaskAccess(self.host.name, visibility, table.newcomers == "invited")
 
     def summary(self) -> dict[str, Any]:
         """Returns the task's summary (docs/reference/http.md)."""

@@ -44,10 +44,10 @@ def _sentence(security: Security, offered: Sequence[Aggregation], min_masked: in
 def seated_household(file: TaskFile, link: ClientLink) -> str:
     """Returns the household whose seats in masked cohorts a client takes; "" for none.
 
-    In a task by invitation it is the account or invitation, elsewhere the network. Clients in networks that
-    the owner named as shared, and in the server's own, have none.
+    Where all clients are invited it is the account or invitation, elsewhere the network. Clients in networks
+    that the owner named as shared, and in the server's own, have none.
     """
     if is_many_people(link, file.security.masked.shared_networks):
         return ""
-    invited = link.identity if file.access.visibility == "invited" else ""
+    invited = link.identity if file.access.by_invitation else ""
     return invited or client_network(link)

@@ -83,6 +83,7 @@ async def access_page(request: Request) -> Response:
     context = {
         "task": request.app.state.tasks.task(name).summary(),
         "visibility": place.visibility,
+        "takes_invited": place.takes_invited,
         "invitations": await _invitations(request, name),
         "members": await access_of(request).roles.members(name),
         "roles": ROLES,

@@ -26,13 +26,13 @@ def _probation_conflicts(file: TaskFile) -> Iterator[str]:
     if file.coordination.decentralized:
         yield (
             f'{PROBATION} cannot be combined with scheme = "decentralized": peers average among themselves, '
-            'and no server leaves out a newcomer. Take "work", or visibility = "invited".'
+            'and no server leaves out a newcomer. Take "work" or "invited".'
         )
     if file.security.masks:
         yield (
             f'{PROBATION} cannot be combined with security.aggregation = ["masked"]: the server sees a sum '
             "only, from which it can leave out no newcomer, and a newcomer that is in no sum would never "
-            'have an update checked. Take "work", visibility = "invited", or aggregation = ["open"].'
+            'have an update checked. Take "work" or "invited", or aggregation = ["open"].'
         )
     if file.coordination.units is not None:
         yield from _unit_conflicts(file, file.coordination.units.trust)

@@ -34,7 +34,8 @@ TOKEN = "t" * 32
 def addresses() -> list[tuple[str, str]]:
     """Method and path of everything that the server has of a task called {name}."""
     app = build_app(Settings(Path("unused"), ()))
-    fillers = {"{sha256}": "0" * 64, "{id}": "0" * 16, "{file}": "rounds.csv", "{format}": "npz"}
+    fillers = {"{sha256}": "0" * 64, "{id}": "0" * 16, "{client}": "0" * 16, "{file}": "rounds.csv"}
+    fillers["{format}"] = "npz"
     fillers["{version:int}"] = fillers["{id:int}"] = "0"
     found = []
     for route in app.routes:

@@ -46,6 +46,27 @@ def test_who_is_let_in_sees_and_joins_a_task_by_invitation() -> None:
 
 
 @pytest.mark.parametrize("task", [PUBLIC, UNLISTED, INVITED])
+def test_a_task_that_takes_invited_people_only_is_seen_as_others_are(
+    task: TaskAccess,
+) -> None:
+    takes_invited = replace(task, takes_invited=True)
+    for who in (ANYBODY, SOMEBODY):
+        assert allowed(who, takes_invited) == allowed(who, task) - {"join"}
+        assert listed(who, takes_invited) == listed(who, task)
+    assert allowed(Requester(admitted=frozenset(["digits"])), takes_invited) == {"view", "join"}
+    assert allowed(with_role("viewer"), takes_invited) == {"view", "join", "inspect"}
+    assert allowed(OPERATOR, takes_invited) == set(ACTIONS)
+
+
+@pytest.mark.parametrize("who", [ANYBODY, SOMEBODY])
+def test_who_needs_an_invitation_is_told_so(who: Requester) -> None:
+    error = refusal(who, "join", replace(PUBLIC, takes_invited=True))
+    assert isinstance(error, ForbiddenError)
+    assert "Only people with an invitation or a role take part in 'digits'" in str(error)
+    assert isinstance(refusal(who, "join", replace(INVITED, takes_invited=True)), NotFoundError)
+
+
+@pytest.mark.parametrize("task", [PUBLIC, UNLISTED, INVITED])
 def test_each_role_may_what_the_one_below_may_and_more(task: TaskAccess) -> None:
     assert allowed(with_role("viewer"), task) == {"view", "join", "inspect"}
     assert allowed(with_role("collaborator"), task) == {"view", "join", "inspect", "manage", "edit"}
