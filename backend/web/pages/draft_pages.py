@@ -8,7 +8,7 @@ from starlette.routing import BaseRoute
 
 from backend.errors import NotFoundError
 from backend.server.accounts.permissions import Requester, may
-from backend.server.drafts.review.review import VISIBILITY
+from backend.server.drafts.review.review import NEWCOMERS, VISIBILITY
 from backend.server.drafts.review.wizard_steps import STEPS
 from backend.server.drafts.transfer.url_data import data_origin
 from backend.server.hosting.task_registry import TaskRegistry
@@ -26,6 +26,7 @@ _CHOICES = {
     "bases": BASES,
     "peoples": PEOPLE,
     "visibilities": VISIBILITY,
+    "newcomers": NEWCOMERS,
 }
 
 

@@ -24,6 +24,13 @@ VISIBILITY = {
     "unlisted": later("Anyone with the address sees the task; the gallery does not list it."),
     "invited": later("Only people with an invitation or a role see the task."),
 }
+# What the owner may ask of newcomers (`newcomers` in [access]).
+NEWCOMERS = {
+    "open": later("Nothing: everyone who may see the task takes part."),
+    "probation": later("Patience: what they send is checked in their first rounds, before it counts."),
+    "work": later("Some seconds of computing, once, before they take part."),
+    "invited": later("An invitation, or a role on the task; others only read about it."),
+}
 _CLASSES_SHOWN = 6
 
 
@@ -240,6 +247,9 @@ def _about(file: TaskFile) -> Iterator[str]:
     )
     yield from (f"{word}: {text}" for word, text in answers if text)
     yield gettext(VISIBILITY[file.access.visibility])
+    if file.access.newcomers != "open":
+        asked = gettext(NEWCOMERS[file.access.newcomers])
+        yield gettext("What is asked of newcomers: %(asked)s") % {"asked": asked}
 
 
 def _dry_run(draft: Draft, inspection: Inspection | None) -> Iterator[str]:

@@ -120,13 +120,19 @@ async def test_a_draft_is_looked_over_changed_as_a_file_and_compared(browser: Br
     await page.get_by_role("button", name="Save task.toml").click()
     await expect(page.get_by_text("The server averages what clients send, in 30 rounds.")).to_be_visible()
     await page.get_by_label("Anyone with the address sees the task").check()
+    await page.get_by_label("Some seconds of computing, once").check()
+    asked = "What is asked of newcomers: Some seconds of computing, once, before they take part."
+    await expect(page.get_by_text(asked)).to_be_visible()
     await page.get_by_label("Compare with").select_option(value=f"draft:{other.rpartition('/')[2]}")
     await expect(page.get_by_text("coordination.rounds falls from 100 to 30.")).to_be_visible()
     await looked_at(page)
     await page.get_by_role("button", name="Make a copy").click()
     await page.wait_for_url(lambda address: not address.endswith("/review"))
     assert len(place.drafter.send("GET", "/api/drafts").json["drafts"]) > 2
-    assert place.drafter.send("GET", draft).json["task"]["access"] == {"visibility": "unlisted"}
+    assert place.drafter.send("GET", draft).json["task"]["access"] == {
+        "visibility": "unlisted",
+        "newcomers": "work",
+    }
     assert complaints == []
 
 

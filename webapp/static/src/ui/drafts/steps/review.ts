@@ -32,9 +32,10 @@ export function mount(frame: DraftFrame): void {
   };
   frame.onChange(show);
   show();
-  for (const choice of document.querySelectorAll<HTMLInputElement>('[name="visibility"]')) {
+  const choices = '[name="visibility"], [name="newcomers"]';
+  for (const choice of document.querySelectorAll<HTMLInputElement>(choices)) {
     choice.addEventListener("input", () => {
-      void frame.save({ task: { access: { visibility: choice.value } } });
+      void frame.save({ task: { access: { [choice.name]: choice.value } } });
     });
   }
   bindLaunch(frame);
