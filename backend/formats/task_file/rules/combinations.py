@@ -10,8 +10,8 @@ from backend.formats.task_file.privacy import PrivacyTable
 from backend.formats.task_file.rules.decentralized import decentralized_conflicts
 from backend.formats.task_file.rules.exactness import exactness_conflicts
 from backend.formats.task_file.rules.integrity import integrity_conflicts
-from backend.formats.task_file.rules.reputation import reputation_conflicts
 from backend.formats.task_file.rules.newcomers import newcomer_conflicts
+from backend.formats.task_file.rules.reputation import reputation_conflicts
 from backend.formats.task_file.rules.robust import robust_conflicts
 from backend.formats.task_file.rules.volunteer import volunteer_conflicts
 from backend.formats.task_file.task_file import TaskFile

@@ -29,7 +29,7 @@ async def deliver(client: Client, plan: Train, update: NDArray[np.float32]) -> b
     """Sends an update; returns whether it counts."""
     answer = await client.deliver(plan, update)
     assert isinstance(answer, Accepted)
-    return answer.counts
+    return answer.counted
 
 
 async def test_a_flood_of_names_lies_in_vain_and_takes_no_seat_of_known_clients(

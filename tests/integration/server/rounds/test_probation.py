@@ -52,7 +52,7 @@ async def test_a_newcomer_moves_the_model_only_after_its_probation(tmp_path: Pat
                 abandoned = await clients[0].next(Abandoned)
                 assert "2 more came from newcomers" in abandoned.reason
             answers, plan = await play(clients, (1.0, 3.0))
-            assert [isinstance(one, Accepted) and one.counts for one in answers] == [True, True]
+            assert [isinstance(one, Accepted) and one.counted for one in answers] == [True, True]
             version = await clients[0].next(Version)
             assert version.version == 1
             moved = weights_of(server, version.weights) - weights_of(server, plan.weights)

@@ -184,7 +184,8 @@ export const credit = { round: count, until: count } as const;
 /**
  * The client's update is accepted with `examples` in `round`.
  *
- * If it is not `counted` in the aggregate, `reason` says why, for people.
+ * If it is not `counted` in the aggregate, `reason` says why, for people; without a reason it was checked only, as those
+ * of newcomers are.
  */
 export const accepted = { round: count, examples: count, counted: fields.truth, reason: text } as const;
 
