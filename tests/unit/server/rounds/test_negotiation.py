@@ -7,6 +7,8 @@ import pytest
 
 from backend.errors import UnfitError
 from backend.formats.task_file import MaskingTable, Security
+from backend.formats.task_file.publication import AccessTable
+from backend.server.accounts.permissions import Visibility
 from backend.server.rounds.negotiation import negotiate, seated_household
 from backend.wire.masked_messages import Aggregation
 
@@ -52,10 +54,10 @@ def test_where_there_is_none_a_sentence_says_what_would_work(
         negotiate(security, offered, min_masked)
 
 
-def _file(visibility: str = "public", *networks: str) -> Any:
+def _file(visibility: Visibility = "public", *networks: str) -> Any:
     masking = MaskingTable(shared_networks=networks)
     security = Security(aggregation=("masked",), masking=masking)
-    return SimpleNamespace(security=security, access=SimpleNamespace(visibility=visibility))
+    return SimpleNamespace(security=security, access=AccessTable(visibility=visibility))
 
 
 def _link(address: str, identity: str = "", is_unnamed_proxy: bool = False) -> Any:
@@ -82,6 +84,9 @@ def test_clients_that_come_from_nowhere_share_the_seats_of_one_household(link: A
 def test_who_is_invited_takes_a_seat_of_the_invitation_where_it_tells_people_apart() -> None:
     assert seated_household(_file("invited"), _link("198.51.100.7", "invitation 1")) == "invitation 1"
     assert seated_household(_file("invited"), _link("198.51.100.7")) == "198.51.100.0/24"
+    read_by_all = _file()
+    read_by_all.access = AccessTable(newcomers="invited")
+    assert seated_household(read_by_all, _link("198.51.100.7", "invitation 1")) == "invitation 1"
 
 
 def test_clients_of_a_network_that_the_owner_shares_take_nobodys_seat() -> None:
