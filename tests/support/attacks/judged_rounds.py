@@ -20,9 +20,9 @@ COMMON = np.random.default_rng(5).normal(0.1, 0.05, SIZE)
 
 
 @contextmanager
-def judging_server(folder: Path, clients: int, tables: str = "", name: str = "tiny") -> Iterator[Server]:
+def judging_server(folder: Path, clients: int, tables: str = "") -> Iterator[Server]:
     """Runs a server whose rounds need so many updates; `tables` follow that of reputation."""
-    tiny = write_task(folder / "tasks" / name, min_available_clients=clients, quorum=clients)
+    tiny = write_task(folder / "tasks" / "tiny", min_available_clients=clients, quorum=clients)
     with (tiny / "task.toml").open("a") as file:
         file.write(f"[security.reputation]\nquarantine = 2\n{tables}\n")
     with running(folder / "tasks", folder / "data") as server:

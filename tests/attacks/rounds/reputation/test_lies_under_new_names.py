@@ -6,15 +6,21 @@ come to work for nothing; a neighbour who begins meanwhile waits a bounded time.
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack
+from pathlib import Path
+
 import pytest
 
 from backend.numerics.reputation.suspicion import EvidenceKind, SuspicionRules
 from backend.protocols.rounds.reputation_book import ReputationBook, SuspectKey
+from backend.wire.messages import Accepted, Leave
+from tests.support.attacks.judged_rounds import honest, judging_server, lie, play
+from tests.support.web.rounds_client import Client
 
 RULES = SuspicionRules(10.0, 10)
 BAD: dict[EvidenceKind, float] = {"direction": 1.0}
 GOOD: dict[EvidenceKind, float] = {}
-ROUNDS = 500
+ROUNDS, CLIENTS = 500, 6
 
 
 def counted_lies(household: str, lies_at_once: bool) -> tuple[int, ReputationBook]:
@@ -74,3 +80,37 @@ def test_a_restart_makes_no_new_start() -> None:
     book.join("new", SuspectKey("new", "house"))
     assert not book.suspicion("new").counts
     assert book.suspicion("0").quarantined
+
+
+async def test_a_server_lets_no_new_name_of_the_household_count_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A proxy that the operator named says where clients come from.
+    monkeypatch.setenv("MINGA_TRUSTED_PROXIES", "127.0.0.1")
+    with judging_server(tmp_path, CLIENTS) as server:
+
+        def client(token: str, address: str) -> Client:
+            return Client(server.url, token=token * 24, headers={"X-Forwarded-For": address})
+
+        async with AsyncExitStack() as stack:
+            others = [
+                await stack.enter_async_context(client(f"{number}", f"198.51.{number}.7"))
+                for number in range(1, CLIENTS)
+            ]
+            liar = await stack.enter_async_context(client("a", "203.0.113.7"))
+            for one in (liar, *others):
+                await one.ready()
+            for number in range(1, 3):
+                await play([liar, *others], {0: lie(0, number)})
+            # It leaves before the others end the round, so that the next one waits for a sixth client.
+            await liar.deliver(await liar.selected(), lie(0, 3))
+            await liar.say(Leave())
+            for number, other in enumerate(others, 1):
+                await other.deliver(await other.selected(), honest(number, 3))
+            again = await stack.enter_async_context(client("b", "203.0.113.99"))
+            await again.ready()
+            (told, *_), version = await play([again, *others], {0: lie(0, 4)})
+            assert isinstance(told, Accepted)
+            assert not told.counted
+            assert "updates from your network were found false" in told.reason
+            assert version.accepted == CLIENTS - 1
