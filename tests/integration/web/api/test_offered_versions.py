@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 import signal
 import time
 from collections.abc import Callable
@@ -17,6 +15,7 @@ import pytest
 
 from backend.__main__ import main
 from backend.wire.messages import Accepted, Version
+from tests.support.tasks.checked_task import write_checked
 from tests.support.tasks.tiny_task import SIZE, write_task
 from tests.support.timeouts import HEAVY, PATIENCE
 from tests.support.web.rounds_client import Client
@@ -26,19 +25,6 @@ from tests.support.web.visitors import Visitor, operator, program
 pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(HEAVY)]
 
 TASK = "/api/tasks/tiny"
-
-
-def write_checked(folder: Path, table: str = "every = 2") -> Path:
-    """Writes a task whose second version is checked, and cannot be measured: its model file is none."""
-    write_task(folder, min_available_clients=1)
-    (folder / "bundle" / "model.keras").write_bytes(b"no model")
-    bundle = folder / "bundle" / "bundle.json"
-    manifest = json.loads(bundle.read_text("utf-8"))
-    manifest["files"]["model.keras"] = {"sha256": hashlib.sha256(b"no model").hexdigest(), "bytes": 8}
-    bundle.write_text(json.dumps(manifest), "utf-8")
-    with (folder / "task.toml").open("a") as file:
-        file.write(f"\n[security.integrity]\n{table}\n")
-    return folder
 
 
 @pytest.fixture

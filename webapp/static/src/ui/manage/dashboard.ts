@@ -12,7 +12,14 @@ import { bindComparison } from "./comparison";
 import { bindContinuation } from "./continuation";
 import { watch } from "./dashboard-socket";
 import { bindTaskDeletion, bindTaskExport } from "./deletion";
-import type { Alert, DashboardFrame, DashboardHistory, DashboardNow, DashboardParticipant } from "./frames";
+import type {
+  Alert,
+  DashboardFrame,
+  DashboardHistory,
+  DashboardNow,
+  DashboardParticipant,
+  IntegrityReport,
+} from "./frames";
 import { TaskLossCurve } from "./loss-curve";
 import { showParticipants } from "./participants";
 import { refusalChart } from "./refusal-chart";
@@ -20,6 +27,7 @@ import { fillRows } from "./rows";
 import { suspectTable } from "./suspects";
 import { countRows, figures, roundRows, type TextRow } from "./tables";
 import { bindUnits } from "./units";
+import { bindVersionChecks } from "./version-checks";
 import { fillVersions, type ShownVersion, shownVersions } from "./versions";
 
 const TIME = new Intl.DateTimeFormat(document.documentElement.lang, {
@@ -55,6 +63,7 @@ class Dashboard {
   readonly #rounds: Pager<TextRow>;
   readonly #unitsChanged: () => void;
   readonly #showSuspects: ReturnType<typeof suspectTable>;
+  readonly #showChecks: (report: IntegrityReport | null) => void;
   #newest = 0;
 
   constructor(page: HTMLElement) {
@@ -69,6 +78,7 @@ class Dashboard {
     bindContinuation(page, this.#task);
     this.#unitsChanged = bindUnits(page, this.#task);
     this.#showSuspects = suspectTable(page, this.#task, this.#mayLead, this.#problem);
+    this.#showChecks = bindVersionChecks(page, this.#task, this.#mayLead);
     const heading = requireElement(page, "curve-heading").textContent?.trim() ?? "";
     this.#losses = new TaskLossCurve(requireElement(page, "curve"), this.#task, heading);
     bindComparison(page, (tasks) => this.#losses.compare(tasks));
@@ -122,6 +132,7 @@ class Dashboard {
     this.#rounds.show(roundRows(rounds, this.#words));
     this.#losses.showHistory(history);
     this.#showRefusals(history.refusals);
+    this.#showChecks(history.integrity);
     this.#newest = points.at(-1)?.version ?? 0;
     this.#versions.show(shownVersions(points, best));
   }

@@ -119,6 +119,30 @@ export interface VersionPoint {
   readonly metrics: Readonly<Record<string, number | null>>;
 }
 
+/** A part of a check's score; null where it could not be measured. */
+export interface CheckPart {
+  readonly name: string;
+  readonly score: number | null;
+  readonly reason: string;
+}
+
+/** A version's check for signs of a backdoor; `accepted` is when the owner accepted it in spite of that. */
+export interface VersionCheck {
+  readonly version: number;
+  readonly outcome: string;
+  readonly score: number | null;
+  readonly parts: readonly CheckPart[];
+  readonly accepted: number | null;
+}
+
+export interface IntegrityReport {
+  readonly offered: number;
+  readonly waiting: readonly number[];
+  /** The check on which the owner has to decide. */
+  readonly question: VersionCheck | null;
+  readonly checks: readonly VersionCheck[];
+}
+
 export interface DashboardHistory {
   readonly type: "history";
   readonly rounds: readonly DashboardRound[];
@@ -126,6 +150,8 @@ export interface DashboardHistory {
   readonly refusals: readonly RefusalHour[];
   /** The best version on held-out examples; null if none was measured. */
   readonly best: number | null;
+  /** Null where versions are not checked. */
+  readonly integrity: IntegrityReport | null;
 }
 
 /** The person may no longer watch. */
