@@ -11,10 +11,12 @@ from dataclasses import dataclass, replace
 
 from backend.formats.task_file.integrity import IntegrityTable
 from backend.server.versions.lineage import Lineage, lineage_of
-from backend.stores.contracts import CheckCause, IntegrityRecord, VersionRecord
+from backend.stores.contracts import CheckCause, EvaluationRecord, IntegrityRecord, VersionRecord
 
 # Versions that wait for their check keep their files, but only the newest so many.
 MOST_WAITING = 4
+# A version whose accuracy on held-out examples fell so far below the version before is checked at once.
+SUDDEN_FALL = 0.05
 # Outcomes on which the owner has to decide.
 DOUBTFUL = frozenset({"failed", "unmeasured"})
 
@@ -92,3 +94,23 @@ class Promotion:
 def promotion_of(versions: Sequence[VersionRecord], checks: Collection[IntegrityRecord]) -> Promotion:
     """Returns the promotion of all versions of a run, given oldest first."""
     return Promotion(versions, lineage_of(versions), {check.version: check for check in checks})
+
+
+def sudden_falls(
+    versions: Sequence[VersionRecord], evaluations: Mapping[int, EvaluationRecord]
+) -> dict[int, CheckCause]:
+    """Returns the versions whose accuracy fell by SUDDEN_FALL or more since the measured version before.
+
+    Losing one class of ten costs ten points. A roll-back, and models without accuracy, have no falls.
+    """
+    falls: dict[int, CheckCause] = {}
+    before: float | None = None
+    for version in versions:
+        evaluation = evaluations.get(version.version)
+        accuracy = None if evaluation is None else evaluation.metrics.get("accuracy")
+        if accuracy is None:
+            continue
+        if version.accepted and before is not None and before - accuracy >= SUDDEN_FALL:
+            falls[version.version] = "fall"
+        before = accuracy
+    return falls

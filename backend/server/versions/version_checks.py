@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from backend.errors import NotFoundError, OrderError
 from backend.formats.task_file.integrity import IntegrityTable
-from backend.server.versions.promotion import Promotion, promotion_of
-from backend.stores.contracts import CheckCause, IntegrityRecord, Records, VersionRecord
+from backend.server.versions.promotion import Promotion, promotion_of, sudden_falls
+from backend.stores.contracts import (
+    CheckCause,
+    EvaluationRecord,
+    IntegrityRecord,
+    Records,
+    VersionRecord,
+)
 
 
 class VersionChecks:
     """Owns the checks of a run, in memory and in the records. `plan` is None where versions are not checked.
 
-    `versions` returns all versions of the run, oldest first.
+    `versions` returns all versions of the run, oldest first, `evaluations` what is measured of them.
     """
 
     def __init__(
@@ -23,9 +29,11 @@ class VersionChecks:
         records: Records,
         run: int,
         versions: Callable[[], Sequence[VersionRecord]],
+        evaluations: Callable[[], Mapping[int, EvaluationRecord]],
     ) -> None:
         self.plan = plan
-        self._records, self._run, self._versions = records, run, versions
+        self._records, self._run = records, run
+        self._versions, self._evaluations = versions, evaluations
         self._checks: dict[int, IntegrityRecord] = {}
 
     async def open(self) -> None:
@@ -51,7 +59,10 @@ class VersionChecks:
     def waiting(self, ended: bool) -> dict[int, CheckCause]:
         """Returns the versions that wait for their check, the newest first (see `Promotion.waiting`)."""
         promotion = self.promotion
-        return {} if promotion is None or self.plan is None else promotion.waiting(self.plan, {}, ended)
+        if promotion is None or self.plan is None:
+            return {}
+        falls = sudden_falls(promotion.versions, self._evaluations())
+        return promotion.waiting(self.plan, falls, ended)
 
     @property
     def busy(self) -> set[int]:

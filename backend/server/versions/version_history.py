@@ -68,7 +68,9 @@ class VersionHistory:
         self._control: Vector | None = None
         self.control_at: str | None = None
         self.versions: list[VersionRecord] = []
-        self.checks = VersionChecks(task.file.security.integrity, records, run, lambda: self.versions)
+        self.checks = VersionChecks(
+            task.file.security.integrity, records, run, lambda: self.versions, lambda: self.evaluations
+        )
         self.evaluated: dict[Source, dict[int, EvaluationRecord]] = {"server": {}, "clients": {}}
         self.addresses: set[str] = set()
         self.accepted: dict[str, int] = {}

@@ -3,8 +3,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from backend.formats.task_file.integrity import IntegrityTable
-from backend.server.versions.promotion import MOST_WAITING, Promotion, promotion_of
-from backend.stores.contracts import IntegrityOutcome, IntegrityRecord, VersionRecord
+from backend.server.versions.promotion import (
+    MOST_WAITING,
+    Promotion,
+    promotion_of,
+    sudden_falls,
+)
+from backend.stores.contracts import (
+    EvaluationRecord,
+    IntegrityOutcome,
+    IntegrityRecord,
+    VersionRecord,
+)
 
 ONE = VersionRecord(0, 0, "w0", None, 0, 0, None, {}, 0.0, 100.0)
 EVERY_FIFTH = IntegrityTable(every=5)
@@ -93,3 +103,27 @@ def test_only_the_newest_versions_wait() -> None:
 def test_versions_left_behind_do_not_wait() -> None:
     versions = restored(trained(12), 0)
     assert promotion_of(versions, []).waiting(EVERY_FIFTH, {}, True) == {}
+
+
+def measured(*accuracies: float | None) -> dict[int, EvaluationRecord]:
+    """Evaluations of versions 0, 1 and so on; None for one that was not measured."""
+    return {
+        number: EvaluationRecord(number, 1.0, {"accuracy": accuracy})
+        for number, accuracy in enumerate(accuracies)
+        if accuracy is not None
+    }
+
+
+def test_a_version_that_is_suddenly_worse_is_checked_at_once() -> None:
+    versions = trained(7)
+    falls = sudden_falls(versions, measured(0.1, 0.9, 0.87, 0.8, None, 0.7, 0.71, 0.68))
+    assert falls == {3: "fall", 5: "fall"}
+    waiting = promotion_of(versions, [checked(2, "passed")]).waiting(EVERY_FIFTH, falls, False)
+    assert waiting == {5: "fall", 3: "fall"}
+
+
+def test_going_back_is_no_fall_and_models_without_accuracy_have_none() -> None:
+    versions = restored(trained(2), 0)
+    assert sudden_falls(versions, measured(0.1, 0.5, 0.9, 0.1)) == {}
+    losses = {number: EvaluationRecord(number, float(number), {}) for number in range(3)}
+    assert sudden_falls(trained(2), losses) == {}
