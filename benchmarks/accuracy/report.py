@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.support.svg_curves import Line, draw
+from backend.lab.svg_curves import Line, draw
 
 CENTRAL = "central"
 TITLES = {"cifar": "CIFAR-10, 2,000 images", "titanic": "Titanic", "shakespeare": "Shakespeare"}

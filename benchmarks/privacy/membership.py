@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from backend.lab.svg_curves import Line, draw
 from backend.server.privacy.epsilon import gaussian_epsilon
 from benchmarks.privacy.membership_attack import (
     RATES,
@@ -37,7 +38,6 @@ from benchmarks.privacy.membership_attack import (
     confidence,
     estimate,
 )
-from benchmarks.support.svg_curves import Line, draw
 from benchmarks.support.training_run import ONE_CORE
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from benchmarks.support.svg_curves import Line, draw
+from backend.lab.svg_curves import Line, draw
 from benchmarks.vc_asgd.run import Blend, Experiment, Trained
 
 VARIABLE = "e/(e+1)"

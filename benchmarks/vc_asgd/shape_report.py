@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 
-from benchmarks.support.svg_curves import Line, draw
+from backend.lab.svg_curves import Line, draw
 from benchmarks.vc_asgd.cells import ALPHA_CELLS, ALPHA_PLACE, PLACES, SERIAL, CellRun
 from benchmarks.vc_asgd.report import RIGHT_ANSWERS, alpha_label
 from benchmarks.vc_asgd.verdicts import hours, mean_curve

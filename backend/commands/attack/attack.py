@@ -12,13 +12,13 @@ from typing import Any
 import structlog
 
 from backend.commands.number_arguments import count, positive, seed
-from backend.commands.own_tasks import refuse_address
+from backend.commands.tasks.own_tasks import refuse_address
 from backend.errors import PeerError
 
 # Shown at the end of the help.
 EXAMPLES = (
     "minga attack digits",
-    "minga attack digits --rule krum --rule flame --attack alie --attack nan",
+    "minga attack digits --rule krum --attack alie --report attacks.html",
     "minga attack cifar10 --data my-pictures --clients 7 --attackers 2",
 )
 
@@ -72,6 +72,7 @@ def register(subparsers: Any) -> None:
         metavar="TABLE.KEY=VALUE",
         help="replaces a value of the task file",
     )
+    parser.add_argument("--report", type=Path, metavar="FILE", help="write a page with curves")
     parser.add_argument("--json", action="store_true", help="report in JSON")
     parser.set_defaults(run=run)
 

@@ -14,6 +14,7 @@ from rich.markup import escape
 
 from backend.commands.tasks.task_path import task_file_at
 from backend.commands.terminal.progress import TerminalProgress
+from backend.commands.terminal.report_file import check_folder, write_report
 from backend.commands.terminal.tables import indented, listing
 from backend.datasets.sharding.cut import CutPlan, cut
 from backend.errors import DataError, SettingsError, TaskFileError
@@ -22,6 +23,7 @@ from backend.lab.robustness.attack_plan import plan_attack
 from backend.lab.robustness.attacked_training import RobustnessLab
 from backend.lab.robustness.robustness_task import RobustnessTask, open_robustness_task
 from backend.lab.socket_lab.attack_grid import AttackGrid, AttackReport, AttackResult, GridSettings
+from backend.lab.socket_lab.html_report import html_report, setting_sentence
 from backend.lab.socket_lab.task_copy import LabCohort, read_tables
 from backend.peer.training.graphs import open_bundle
 
@@ -31,6 +33,8 @@ DEFAULT_ATTACKS = ("sign-flip", "alie", "min-max", "model-replacement")
 
 def run(args: argparse.Namespace) -> int:
     """Attacks the task. Raises MingaError."""
+    if args.report is not None:
+        check_folder(args.report)
     path = task_file_at(Path(args.task))
     overrides = tuple(args.overrides)
     with (
@@ -51,10 +55,12 @@ def run(args: argparse.Namespace) -> int:
         report = asyncio.run(
             grid.run(folder, lambda done, total, text: progress.amount(done, total, f"Training: {text}"))
         )
+    if args.report is not None:
+        write_report(args.report, html_report(report))
     if args.json:
         print(json.dumps(facts_of(report)))
     else:
-        _print(report)
+        _print(report, args.report)
     return 0
 
 
@@ -91,26 +97,15 @@ def _row(report: AttackReport, result: AttackResult) -> dict[str, Any]:
     }
 
 
-def setting_sentence(report: AttackReport) -> str:
-    """Returns what was trained, in one sentence or two."""
-    cohort, alpha = report.settings.cohort, report.settings.alpha
-    split = "split evenly" if alpha is None else f"split by Dirichlet's alpha {alpha:g}"
-    return (
-        f"{report.task} ({report.parameters:,} parameters): {cohort.clients} clients, of which "
-        f"{cohort.attackers} attack, {cohort.rounds} rounds on a real server, examples {split}."
-    )
-
-
-def _print(report: AttackReport) -> None:
+def _print(report: AttackReport, page: Path | None) -> None:
     console = Console(highlight=False)
     console.print(f"\n  {escape(setting_sentence(report))}\n", soft_wrap=True)
-    table = listing("rule", "attack", ">accuracy", ">of clean", ">backdoor", ">left out", ">refused")
+    table = listing("rule", "attack", ">of clean", ">backdoor", ">left out", ">refused")
     for result in report.results:
         curves, backdoor = result.curves, result.curves.final_backdoor
         table.add_row(
             result.rule,
             result.attack,
-            f"{curves.final_accuracy:.1%}",
             f"{report.share(result):.0%}",
             "" if backdoor is None else f"{backdoor:.0%}",
             str(curves.honest_ejections),
@@ -119,12 +114,14 @@ def _print(report: AttackReport) -> None:
     console.print(indented(table, below=1))
     for result in report.results:
         if result.curves.abandoned:
-            words = f"{result.rule}, {result.attack}: {result.curves.abandoned} rounds abandoned."
+            words = f"{result.rule}, {result.attack}: abandoned rounds: {result.curves.abandoned}."
             console.print(f"  {escape(words)} {escape(result.curves.reason or '')}", soft_wrap=True)
     console.print(
         f"  Clean is the mean without attack: {report.clean:.1%} on held-out examples.\n"
-        "  Left out are honest updates that a rule did not use, in all rounds.\n"
+        "  Left out are honest updates that a rule did not use, in all rounds."
     )
+    if page is not None:
+        console.print(f"  Curves: {escape(str(page))}", soft_wrap=True)
 
 
 def _own_rule(table: RobustTable | None) -> str:

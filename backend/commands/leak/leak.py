@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from backend.commands.number_arguments import count, number, positive, seed
-from backend.commands.own_tasks import refuse_address
+from backend.commands.tasks.own_tasks import refuse_address
 from backend.errors import PeerError
 
 PROTECTION_NAMES = ("open", "masked", "masked-sum", "local", "distributed", "central", "examples")

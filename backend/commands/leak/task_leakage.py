@@ -14,8 +14,8 @@ from rich.padding import Padding
 
 from backend.commands.tasks.task_path import task_file_at
 from backend.commands.terminal.progress import TerminalProgress
+from backend.commands.terminal.report_file import check_folder, write_report
 from backend.commands.terminal.tables import listing
-from backend.errors import SettingsError
 from backend.formats.task_file import read_task_file
 from backend.lab.leakage.experiment import ATTACKS, LeakageExperiment, LeakageReport, LeakageSettings
 from backend.lab.leakage.html_report import html_report, setting_sentence
@@ -26,8 +26,8 @@ from backend.lab.leakage.server_views import PROTECTIONS, ProtectionSettings
 
 def run(args: argparse.Namespace) -> int:
     """Attacks the task. Raises MingaError; SettingsError if the report cannot be written."""
-    if args.report is not None and not args.report.absolute().parent.is_dir():
-        raise SettingsError(f"There is no folder {args.report.parent} for the report; create it first.")
+    if args.report is not None:
+        check_folder(args.report)
     path = task_file_at(Path(args.task))
     file = read_task_file(path, tuple(args.overrides))
     with TerminalProgress("Opening the task.", quiet=args.json) as progress:
@@ -46,10 +46,7 @@ def run(args: argparse.Namespace) -> int:
                 lambda done, total, text: progress.amount(done, total, f"{done} of {total}: {text}")
             )
     if args.report is not None:
-        try:
-            args.report.write_text(html_report(report), "utf-8")
-        except OSError as error:
-            raise SettingsError(f"The report cannot be written: {error}. Give another --report.") from error
+        write_report(args.report, html_report(report))
     if args.json:
         print(json.dumps(facts_of(report)))
     else:

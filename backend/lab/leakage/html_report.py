@@ -7,6 +7,7 @@ from html import escape
 
 import numpy as np
 
+from backend.lab.html_page import html_page
 from backend.lab.leakage.experiment import ATTACKS, LeakageReport, ProtectionResult
 from backend.lab.leakage.server_views import PROTECTIONS
 from backend.lab.leakage.similarity import Picture
@@ -16,19 +17,6 @@ from backend.server.pictures.mosaic import png
 RECOGNIZABLE, HIDDEN = 0.8, 0.2
 
 _STYLE = """
-:root { color-scheme: light dark; --line: #8886; --soft: #8881; --bad: #b3261e; --good: #1b7f3b; }
-@media (prefers-color-scheme: dark) { :root { --bad: #ff8a80; --good: #7bd88f; } }
-* { box-sizing: border-box; }
-body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 68rem; padding: 1rem; }
-h1 { font-size: 1.6rem; line-height: 1.2; margin: .5rem 0; }
-h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; }
-th, td { border-bottom: 1px solid var(--line); padding: .4rem .8rem .4rem 0; }
-th, td { text-align: left; vertical-align: top; }
-th { font-weight: 600; }
-small { opacity: .8; }
-td.number, th.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .pictures { display: grid; gap: .75rem; grid-template-columns: repeat(auto-fill, minmax(6.5rem, 1fr)); }
 figure { background: var(--soft); border-radius: .5rem; margin: 0; padding: .5rem; }
 figure img { display: block; width: 100%; aspect-ratio: 1; object-fit: contain; image-rendering: pixelated; }
@@ -45,17 +33,9 @@ def html_report(report: LeakageReport) -> str:
     sections = "\n".join(_pictures(report, number) for number in range(len(report.originals)))
     rows = "\n".join(_row(result) for result in report.results)
     attacks = "".join(f"<li>{escape(name)}: {escape(text)}</li>" for name, text in ATTACKS.items())
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>What updates of {escape(report.task)} reveal</title>
-<style>{_STYLE}</style>
-</head>
-<body>
-<h1>What updates of {escape(report.task)} reveal</h1>
-<p>{escape(setting_sentence(report))}</p>
+    return html_page(
+        f"What updates of {report.task} reveal",
+        f"""<p>{escape(setting_sentence(report))}</p>
 <div class="scroll"><table>
 <thead><tr><th>Protection</th><th class="number">Labels</th>
 <th class="number">SSIM</th><th>Best attack</th></tr></thead>
@@ -69,10 +49,9 @@ hidden. Labels: the share of labels that were restored, of all volunteers that t
 <p>Of all attacks and all pictures that they give, the one most like the original is shown, which an attacker
 could not choose. Masks hide single updates; what the sum shows depends on the group, here
 {settings.protection.group} volunteers.</p>
-{sections}
-</body>
-</html>
-"""
+{sections}""",
+        _STYLE,
+    )
 
 
 def setting_sentence(report: LeakageReport) -> str:

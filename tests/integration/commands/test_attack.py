@@ -63,12 +63,18 @@ def test_a_rule_for_which_the_clients_are_too_few_is_refused_before_any_training
     assert sentence in refused("digits", "--rule", "krum", "--clients", "8")
 
 
+def test_a_report_needs_its_folder(tmp_path: Path) -> None:
+    assert "create it first" in refused("digits", "--report", tmp_path / "no" / "report.html")
+
+
 @pytest.mark.tensorflow
 @pytest.mark.timeout(HEAVY)
-def test_a_short_lab_has_a_row_for_each_rule_and_attack() -> None:
+def test_a_short_lab_has_a_row_for_each_rule_and_attack_and_a_page_with_curves(tmp_path: Path) -> None:
     build_task(GALLERY / "digits")
+    page = tmp_path / "report.html"
     words = ("--clients", "5", "--attackers", "1", "--rounds", "2", "--rule", "krum", "--attack", "nan")
-    told = facts("digits", *words)
+    told = facts("digits", *words, "--report", page)
+    assert page.read_text("utf-8").count("<polyline") == 4
     assert [(row["rule"], row["attack"]) for row in told["rows"]] == [
         ("mean", "none"),
         ("mean", "nan"),

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
+import shlex
 import tomllib
+from pathlib import Path
 
 import pytest
 
+from backend.commands.build import build_task
 from backend.errors import TaskFileError
 from backend.formats.task_file import RobustTable, parse_task
 from backend.numerics.aggregators.group_tolerance import trade_off
 from backend.numerics.aggregators.table import AGGREGATORS, SPECS
+from tests.integration.commands.command_runner import minga
 from tests.integration.docs.test_docs import ROOT, blocks
 from tests.support.tasks.tiny_task import task_toml
+from tests.support.timeouts import LONG
 
 PAGE = ROOT / "docs/how-to/withstand-lying-clients.md"
 TEXT = PAGE.read_text("utf-8")
@@ -60,6 +65,20 @@ def test_its_refusal_is_what_is_said() -> None:
     (sentence,) = re.findall(r"numbers: `(.*?)`", TEXT, re.S)
     with pytest.raises(TaskFileError, match=re.escape(sentence.replace("\n", " "))):
         task_of_the_page(quorum=4)
+
+
+@pytest.mark.long
+@pytest.mark.tensorflow
+@pytest.mark.timeout(LONG)
+def test_its_attack_runs_as_it_says(tmp_path: Path) -> None:
+    (command,) = [line for block in blocks(PAGE, "sh") for line in block.splitlines() if "attack" in line]
+    build_task(ROOT / "models" / "digits")
+    words = shlex.split(command.replace("attacks.html", str(tmp_path / "attacks.html")))[1:]
+    done = minga(*words, "--rounds", "1")
+    assert done.returncode == 0, done.stderr
+    for name in ("mean", "multi-krum", "nnm+trimmed-mean", "none", "alie", "nan"):
+        assert name in done.stdout
+        assert f"<th>{name}</th>" in (tmp_path / "attacks.html").read_text("utf-8")
 
 
 def test_its_numbers_of_clients_are_those_of_the_rules() -> None:

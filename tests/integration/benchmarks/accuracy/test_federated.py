@@ -11,9 +11,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from backend.lab.svg_curves import HEIGHT, WIDTH, Line, draw
 from benchmarks.accuracy.report import TITLES, Compared, Point, Run, picture, report, rows, with_rows
 from benchmarks.support.dense_task import ROOT
-from benchmarks.support.svg_curves import HEIGHT, WIDTH, Line, draw
 from tests.support.plugins.requirements import real_data
 
 pytestmark = pytest.mark.long

@@ -25,11 +25,18 @@ class Line:
     high: Sequence[float]
 
 
-def draw(title: str, x_label: str, y_label: str, lines: Sequence[Line], short: bool = False) -> str:
+def draw(
+    title: str,
+    x_label: str,
+    y_label: str,
+    lines: Sequence[Line],
+    short: bool = False,
+    with_key: bool = True,
+) -> str:
     """Returns an SVG of the lines with their bands, a grid and a key.
 
-    There must be at least one line with one point. The key is at the bottom right, or beside the title where
-    names are `short`.
+    There must be at least one line with one point, and at most as many lines as COLOURS. The key is at the
+    bottom right, or beside the title where names are `short`; a page may have its own instead.
     """
     right = max(max(line.x) for line in lines)
     y_ticks = _ticks(min(min(line.low) for line in lines), max(max(line.high) for line in lines))
@@ -46,6 +53,7 @@ def draw(title: str, x_label: str, y_label: str, lines: Sequence[Line], short: b
         *(
             _key(_key_position(number, len(lines), short), line, colour)
             for number, (line, colour) in enumerate(zip(lines, COLOURS, strict=False))
+            if with_key
         ),
     ]
     return "\n".join([*parts, "</svg>\n"])
