@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         TerminalProgress("Opening the task.", quiet=args.json) as progress,
     ):
         folder = Path(scratch)
-        shards = _own_shards(path, overrides, args.data, folder) if args.data is not None else None
+        shards = shards_of_own_data(path, overrides, args.data, folder) if args.data is not None else None
         task = open_robustness_task(path, overrides, shards)
         settings = GridSettings(
             rules=args.rules or [_own_rule(task.file.security.robust)],
@@ -143,7 +143,7 @@ def _fitting_attacks(task: RobustnessTask, seed: int) -> list[str]:
     return fitting
 
 
-def _own_shards(path: Path, overrides: tuple[str, ...], data: Path, folder: Path) -> Path:
+def shards_of_own_data(path: Path, overrides: tuple[str, ...], data: Path, folder: Path) -> Path:
     """Cuts the data at `data` as the task preprocesses volunteers' own; returns the folder of the shards.
 
     Raises TaskFileError, BundleError and DataError.

@@ -5,9 +5,15 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from backend.commands.attack.task_attacks import shards_of_own_data
 from backend.commands.build import build_task
+from backend.errors import TaskFileError
+from backend.formats.task_file.reading.reader import read_task_tables
+from backend.lab.robustness.robustness_task import open_robustness_task
+from backend.server.drafts.toml import to_toml
 from tests.integration.commands import command_runner
 from tests.support.timeouts import HEAVY
 
@@ -51,6 +57,29 @@ def test_what_is_no_task_is_named(tmp_path: Path) -> None:
 )
 def test_bad_numbers_are_refused(flags: tuple[str, str], sentence: str) -> None:
     assert sentence in refused("digits", *flags)
+
+
+@pytest.mark.tensorflow
+@pytest.mark.timeout(HEAVY)
+def test_examples_are_brought_as_a_volunteer_brings_them(tmp_path: Path) -> None:
+    build_task(GALLERY / "digits")
+    digits = open_robustness_task(GALLERY / "digits" / "task.toml")
+    tables = read_task_tables(GALLERY / "digits" / "task.toml")
+    tables["data"] = {"source": "volunteer", "preprocess": tables["data"]["preprocess"]}
+    tables["model"]["bundle"] = str(digits.bundle)
+    path = tmp_path / "task.toml"
+    path.write_text(to_toml(tables), "utf-8")
+    raw = np.rint(16 * digits.train.x[0]).astype(np.uint8)
+    np.savez(tmp_path / "own.npz", x=raw, y=digits.train.y[0].astype(np.int32))
+    with pytest.raises(TaskFileError, match="Give some of your own with --data PATH"):
+        open_robustness_task(path)
+    opened = open_robustness_task(path, (), shards_of_own_data(path, (), tmp_path / "own.npz", tmp_path))
+    assert len(opened.held_out) == pytest.approx(0.1 * len(raw), abs=1)
+    pictures = {picture.tobytes() for picture in digits.train.x[0]}
+    assert len(opened.train) + len(opened.held_out) == len(raw)
+    assert {picture.tobytes() for picture in opened.train.x[0]} <= pictures
+    with pytest.raises(TaskFileError, match="leave --data out"):
+        shards_of_own_data(GALLERY / "digits" / "task.toml", (), tmp_path / "own.npz", tmp_path)
 
 
 @pytest.mark.tensorflow
