@@ -21,6 +21,7 @@ from backend.formats.pins import MANIFEST
 from backend.formats.shard_index import INDEX, read_index
 from backend.formats.task_file import TaskFile, parse_task, read_task_file
 from backend.server.drafts.toml import to_toml
+from backend.server.estimates.masked_groups import group_sentence
 from backend.server.estimates.traffic import traffic
 from backend.server.sandbox.conversion import convert
 from backend.server.sandbox.limited_process import Supervision, Tell
@@ -91,7 +92,7 @@ def verdict(items: list[CheckedItem]) -> str:
 
 
 def _everything(folder: Folder, args: argparse.Namespace, tell: Tell) -> Iterator[CheckedItem]:
-    items = [*findings(folder), *_built(folder)]
+    items = [*findings(folder), *_groups(folder), *_built(folder)]
     yield from items
     with tempfile.TemporaryDirectory(prefix="minga-check-") as name:
         work_folder = Path(name)
@@ -105,6 +106,16 @@ def _everything(folder: Folder, args: argparse.Namespace, tell: Tell) -> Iterato
             yield _inspected(folder.data, input_of(manifest) if manifest else ModelInput(), work_folder)
     if args.to is not None:
         yield from _server(folder, args.to)
+
+
+def _groups(folder: Folder) -> Iterator[CheckedItem]:
+    """States what the task's masked groups give and cost, if it has any."""
+    try:
+        sentence = group_sentence(parse_task(folder.tables, TASK_FILE))
+    except TaskFileError:
+        return  # Found before.
+    if sentence is not None:
+        yield CheckedItem("masked-groups", "done", sentence)
 
 
 def _built(folder: Folder) -> Iterator[CheckedItem]:

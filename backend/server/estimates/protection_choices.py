@@ -136,6 +136,8 @@ def _open(new: Tables) -> None:
     security = new.setdefault("security", {})
     security["aggregation"] = ["open"]
     security.pop("masking", None)
+    if isinstance(security.get("robust"), dict):
+        security["robust"].pop("groups", None)
 
 
 def _masked(new: Tables) -> None:
@@ -164,6 +166,7 @@ def _mask(new: Tables) -> None:
         waits = _number(rounds.get("min_available_clients"), 2)
         masking = security.setdefault("masking", {})
         minimum = masking.setdefault("min_clients", max(_MIN_MASKED, min(_DEFAULT_MASKED, waits)))
+        minimum *= _number(_table(security, "robust").get("groups"), 1)
     for key, default in (("min_available_clients", 2), ("quorum", 1)):
         rounds[key] = max(_number(rounds.get(key), default), minimum)
     if _number(rounds.get("fraction_train"), 1) < 1:

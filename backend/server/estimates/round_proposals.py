@@ -179,6 +179,7 @@ def _quorum(file: TaskFile, supply: Supply) -> Iterator[Proposal]:
         minimum = 3
     if file.security.masks:
         why = gettext("Updates are masked among at least %(least)s.") % {"least": minimum}
+        minimum *= file.security.groups
     elif supply.own:
         why = gettext("With two, each could subtract its own update from the result and have the other's.")
     else:

@@ -60,6 +60,18 @@ def test_what_is_missing_for_a_launch_is_told_apart_from_what_is_wrong(
     assert capsys.readouterr().out.endswith("Complete the items marked · before launch.\n")
 
 
+def test_masked_groups_are_told_with_what_they_give(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    robust = {"rule": "median", "attackers": 1, "groups": 3}
+    plan = {**PLAN, "min_available_clients": 12, "quorum": 12}
+    security = {"aggregation": ["masked"], "masking": {"min_clients": 4}, "robust": robust}
+    folder = write_folder(tmp_path / "grouped", coordination=plan, security=security)
+    _, found = check(capsys, folder)
+    told = about(found, "masked-groups")["text"]
+    assert told.startswith("12 clients in 3 masked groups: an update is hidden among at least 4")
+
+
 def test_a_fault_of_the_task_file_is_told_with_its_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -57,6 +57,16 @@ def test_masks_have_rounds_wait_for_enough_and_say_so() -> None:
     assert "masking" not in found(one.task)["updates open"].task["security"]
 
 
+def test_masked_groups_have_rounds_wait_for_enough_of_each_and_go_with_the_masks() -> None:
+    robust = {"rule": "median", "attackers": 1, "groups": 5}
+    one = found(tables(security={"robust": robust, "masking": {"min_clients": 4}}))["updates masked"]
+    assert one.refused is None
+    assert one.task["coordination"]["min_available_clients"] == 20
+    opened = found(one.task)["updates open"]
+    assert opened.refused is None
+    assert opened.task["security"]["robust"] == {"rule": "median", "attackers": 1}
+
+
 def test_work_units_refuse_masks_for_what_they_are_not_for_a_number_of_rounds() -> None:
     refused = found(tomllib.loads(volunteer_toml("tiny")))["updates masked"].refused
     assert refused is not None
