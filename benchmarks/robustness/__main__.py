@@ -47,6 +47,9 @@ def main() -> int:
     if not 1 <= options.attackers < options.clients or min(options.rounds, options.seeds) < 1:
         print("Give at least 1 attacker, fewer attackers than clients, 1 round and 1 seed.", file=sys.stderr)
         return 2
+    if options.groups and not 2 <= options.groups <= options.clients:
+        print("--groups is the number of masked groups: 2 or more, and a client for each.", file=sys.stderr)
+        return 2
     if options.alpha <= 0:
         print("--alpha is Dirichlet's concentration, a number above 0.", file=sys.stderr)
         return 2
@@ -59,6 +62,7 @@ def main() -> int:
         tuple(options.rules or (QUICK_RULES if options.quick else RULES)),
         tuple(options.attacks or (QUICK_ATTACKS if options.quick else ATTACKS)),
         1 if options.quick else options.seeds,
+        options.groups,
     )
     # TensorFlow reads these variables at import.
     os.environ |= ONE_CORE
@@ -86,7 +90,7 @@ def _print(grid: Grid, folder: Path | None, as_json: bool) -> None:
     results = run_cells(RobustnessLab(task), grid.cells(), folder)
     if as_json:
         settings = {"task": grid.task, "clients": grid.clients, "attackers": grid.attackers}
-        settings |= {"rounds": grid.rounds, "seeds": grid.seeds}
+        settings |= {"rounds": grid.rounds, "seeds": grid.seeds, "groups": grid.groups}
         print(json.dumps(settings | summary(results) | {"rows": rows(results)}))
         return
     print(text_table(rows(results)), "\n")
@@ -103,6 +107,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--alpha", type=float, default=0.3, help="Dirichlet's, of the skewed split")
     parser.add_argument("--rules", nargs="+", help="such as median or nnm+trimmed-mean")
     parser.add_argument("--attacks", nargs="+", help="of docs/reference/attacks.md")
+    parser.add_argument("--groups", type=int, default=0, help="rules see the sums of so many masked groups")
     parser.add_argument("--runs", type=Path, help="a folder of finished trainings, to resume")
     parser.add_argument("--quick", action="store_true", help="two rules, two attacks, 3 rounds, even split")
     parser.add_argument("--json", action="store_true", help="print one line of JSON")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Cell:
-    """One training; `alpha` None splits the examples evenly."""
+    """One training; `alpha` None splits the examples evenly. With `groups` the rule sees masked sums only."""
 
     task: str
     clients: int
@@ -32,13 +32,15 @@ class Cell:
     rule: str
     attack: str
     seed: int
+    groups: int = 0
 
     @property
     def file_name(self) -> str:
         """The name of its file, with all that its result depends on."""
         split = "iid" if self.alpha is None else f"alpha{self.alpha:g}"
         people = f"{self.attackers}of{self.clients}"
-        return f"{self.task}-{people}-r{self.rounds}-{split}-{self.rule}-{self.attack}-s{self.seed}.json"
+        rule = f"{self.rule}-g{self.groups}" if self.groups else self.rule
+        return f"{self.task}-{people}-r{self.rounds}-{split}-{rule}-{self.attack}-s{self.seed}.json"
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,10 @@ class CellResult(TrainingCurves):
 
 @dataclass(frozen=True)
 class Grid:
-    """What the benchmark trains. The plain mean without attack is added for each split and seed."""
+    """What the benchmark trains. The plain mean without attack is added for each split and seed.
+
+    With `groups`, rules run over the means of so many masked groups; the plain mean has none.
+    """
 
     task: str
     clients: int
@@ -60,13 +65,17 @@ class Grid:
     rules: tuple[str, ...]
     attacks: tuple[str, ...]
     seeds: int
+    groups: int = 0
 
     def cells(self) -> Iterator[Cell]:
         """Yields the trainings, those without attack first."""
         attacks = (NO_ATTACK, *(attack for attack in self.attacks if attack != NO_ATTACK))
         rules = (PLAIN, *(rule for rule in self.rules if rule != PLAIN))
         for seed, alpha, attack, rule in product(range(self.seeds), self.alphas, attacks, rules):
-            yield Cell(self.task, self.clients, self.attackers, self.rounds, alpha, rule, attack, seed)
+            groups = 0 if rule == PLAIN else self.groups
+            yield Cell(
+                self.task, self.clients, self.attackers, self.rounds, alpha, rule, attack, seed, groups
+            )
 
 
 def run_cell(lab: RobustnessLab, cell: Cell) -> CellResult:
@@ -79,7 +88,7 @@ def run_cell(lab: RobustnessLab, cell: Cell) -> CellResult:
     parts = lab.task.split(cell.clients, cell.alpha, cell.seed)
     attack = plan_attack(cell.attack, lab.task, cell.seed)
     rule = None if cell.rule == PLAIN else partial(rule_of, cell.rule)
-    training = AttackedTraining(lab, parts, cell.attackers, attack, rule, cell.seed)
+    training = AttackedTraining(lab, parts, cell.attackers, attack, rule, cell.seed, cell.groups)
     outcomes = list(training.run(cell.rounds))
     seconds = round(time.perf_counter() - started, 2)
     return CellResult(**asdict(curves_of(outcomes)), seconds=seconds)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from backend.errors import UpdateRefusedError
 from backend.lab.attacks.attack import AttackedRound, UpdateRows
 from backend.lab.robustness.attack_plan import AttackPlan
+from backend.lab.robustness.masked_sums import group_means
 from backend.lab.robustness.robustness_task import METRIC, RobustnessTask
 from backend.numerics.aggregation.server_optimizers import no_state
 from backend.numerics.aggregation.update_checks import Norm
@@ -66,8 +67,9 @@ class RobustnessLab:
 class AttackedTraining:
     """A training of clients with the examples `parts` each, of whom the first `attackers` attack.
 
-    Owns the version and the server optimizer's state. `rule` None is the weighted mean. Everything follows
-    from `seed`.
+    Owns the version and the server optimizer's state. `rule` None is the weighted mean. With `groups`,
+    updates are masked: the server gets the sums of so many random groups, and refuses none. Everything
+    follows from `seed`.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class AttackedTraining:
         attack: AttackPlan,
         rule: RoundRule | None,
         seed: int,
+        groups: int = 0,
     ) -> None:
         """Raises ValueError unless there is at least one honest client, and one attacker for an attack."""
         attacks = attack.data is not None or attack.update is not None
@@ -86,6 +89,7 @@ class AttackedTraining:
                 f"Of {len(parts)} clients, {attackers} cannot be the attackers of {attack.name}."
             )
         self._lab, self._attackers, self._attack, self._rule, self._seed = lab, attackers, attack, rule, seed
+        self._groups = groups
         self._examples = [self._examples_of(number, rows) for number, rows in enumerate(parts)]
         self._test = attack.data.trigger(lab.task.held_out) if attack.data and attack.data.trigger else None
         self._optimizer, self._state = lab.task.server_optimizer(), no_state()
@@ -107,14 +111,22 @@ class AttackedTraining:
             updates = np.concatenate([self._attack.update(known), honest])
             kept = self._attack.update.remembers
             self._earlier = [*self._earlier, own][-kept:] if kept else []
-        accepted = [row for row, update in enumerate(updates) if self._passes(update)]
-        refused = len(updates) - len(accepted)
-        pairs = [(updates[row], trained[row][1]) for row in accepted]
-        abandoned, left_out = self._aggregate(pairs, refused, number)
-        ejected = sum(accepted[number] >= self._attackers for number in left_out)
+        sent = [(update, examples) for update, (_, examples) in zip(updates, trained, strict=True)]
+        accepted = [row for row, (update, _) in enumerate(sent) if self._groups or self._passes(update)]
+        refused = len(sent) - len(accepted)
+        received = self._sums(sent, number) if self._groups else [sent[row] for row in accepted]
+        abandoned, left_out = self._aggregate(received, refused, number)
+        # A rule that leaves out a group does not say whose update was false.
+        ejected = 0 if self._groups else sum(accepted[row] >= self._attackers for row in left_out)
         accuracy = self._lab.accuracy(self.weights, self._lab.task.held_out)
         backdoor = None if self._test is None else self._lab.accuracy(self.weights, self._test)
         return AttackedRoundOutcome(accuracy, backdoor, refused, ejected, abandoned)
+
+    def _sums(self, sent: Sequence[tuple[Vector, int]], number: int) -> list[tuple[Vector, int]]:
+        """Returns the means of the masked groups of round `number`, each of which counts once."""
+        random = np.random.default_rng(self._seed_of(number, len(sent) + 1))
+        clip, liars = self._lab.task.file.security.max_update_norm, range(self._attackers)
+        return [(mean, 1) for mean in group_means(sent, liars, self._groups, clip, random)]
 
     def _aggregate(
         self, updates: Sequence[tuple[Vector, int]], refused: int, number: int

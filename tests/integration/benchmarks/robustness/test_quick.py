@@ -40,6 +40,7 @@ def test_a_quick_run_prints_its_figures_and_resumes(tmp_path: Path) -> None:
     ("words", "sentence"),
     [
         (("--attackers", "10"), "fewer attackers than clients"),
+        (("--groups", "11"), "a client for each"),
         (("--alpha", "0"), "a number above 0"),
         (("--rules", "majority"), "There is no rule majority"),
     ],

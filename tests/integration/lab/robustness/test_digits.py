@@ -36,10 +36,16 @@ def lab(task: RobustnessTask) -> RobustnessLab:
 
 
 def training(
-    lab: RobustnessLab, attack: str, rule: str | None = None, attackers: int = ATTACKERS
+    lab: RobustnessLab,
+    attack: str,
+    rule: str | None = None,
+    attackers: int = ATTACKERS,
+    clients: int = CLIENTS,
+    groups: int = 0,
 ) -> AttackedTraining:
-    parts, chosen = lab.task.split(CLIENTS, None, 1), plan_attack(attack, lab.task, 1)
-    return AttackedTraining(lab, parts, attackers, chosen, partial(rule_of, rule) if rule else None, 1)
+    parts, chosen = lab.task.split(clients, None, 1), plan_attack(attack, lab.task, 1)
+    made = partial(rule_of, rule) if rule else None
+    return AttackedTraining(lab, parts, attackers, chosen, made, 1, groups)
 
 
 def outcomes(lab: RobustnessLab, attack: str, rule: str | None = None) -> list[AttackedRoundOutcome]:
@@ -53,6 +59,15 @@ def test_updates_ten_times_too_long_hold_back_the_mean_and_not_the_trimmed_mean(
     assert clean > 0.9
     assert attacked < clean - 0.1
     assert defended > clean - 0.05
+
+
+def test_masked_groups_are_defended_without_a_single_update(lab: RobustnessLab) -> None:
+    """One attacker of 15 in five groups of three; it does not clip, and nobody sees that."""
+    clean = list(training(lab, "none", clients=15).run(ROUNDS))[-1].accuracy
+    run = training(lab, "scaled", "trimmed-mean", attackers=1, clients=15, groups=5)
+    outcomes = list(run.run(ROUNDS))
+    assert outcomes[-1].accuracy > clean - 0.05
+    assert [(one.refused, one.abandoned) for one in outcomes] == [(0, None)] * ROUNDS
 
 
 def test_a_training_follows_from_its_seed(lab: RobustnessLab) -> None:
