@@ -102,7 +102,7 @@ class RoundAccumulator:
     def end(self, seconds: float, false_updates: int) -> None:
         """Notes the end of the round after `seconds`: so many updates that a rule bears were refused."""
         self.seconds = seconds
-        if isinstance(self.mean, RobustRoundMean):
+        if isinstance(self.mean, RobustRoundMean | ScoredRoundMean):
             self.mean.refused = false_updates
 
     @property

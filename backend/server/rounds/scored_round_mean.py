@@ -57,7 +57,7 @@ class ScoredRoundMean:
 
     Without a `table` the aggregate is the mean weighted by examples and factors. With one, each update that
     counts counts once (decision 0090); those that do not are no longer among the false ones that the rule has
-    to bear. After `mean`, `evidence` has what there is against each client.
+    to bear, nor are the `refused` ones. After `mean`, `evidence` has what there is against each client.
     """
 
     def __init__(
@@ -69,6 +69,7 @@ class ScoredRoundMean:
         self._added: list[tuple[ScoredUpdate, int, bool]] = []
         self._failure: StoreError | None = None
         self._left_out: set[int] = set()
+        self.refused = 0
         self.evidence: dict[str, dict[EvidenceKind, float]] = {}
 
     def add_scored(self, update: Vector, weight: int, scored: ScoredUpdate) -> None:
@@ -135,7 +136,7 @@ class ScoredRoundMean:
         if self._table is None:
             weights = np.array([weight * scored.factor for scored, weight, _ in self._added])
             return updates.combine(weights / weights.sum())
-        table = _table_of(self._table, len(updates), len(counting))
+        table = _table_of(self._table, self.refused, len(updates), len(counting))
         rule = table.aggregator(int.from_bytes(self._scoring.draw(SEED_BYTES), "big"))
         rule.check(len(counting))
         # The same set where all count: its distances are measured already.
@@ -145,15 +146,18 @@ class ScoredRoundMean:
         return aggregate
 
 
-def _table_of(table: RobustTable, accepted: int, counting: int) -> RobustTable:
+def _table_of(table: RobustTable, refused: int, accepted: int, counting: int) -> RobustTable:
     """Returns the table for the updates that count: one that does not is one of the false ones to bear.
 
     Raises AggregationError, with the numbers, for fewer accepted ones than the rule needs.
     """
-    if accepted < table.least:
+    left = table.attackers - refused
+    least = table.least_for(left)
+    if accepted < least:
+        beside = f" beside {refused} refused as false" if refused else ""
         raise AggregationError(
-            f"{table.words} needs at least {table.least} updates to bear attackers = {table.attackers}, and "
-            f"{accepted} were accepted, of which it bears {table.most_attackers(accepted)}. The next round "
-            "may have more; else lower security.robust.attackers."
+            f"{table.words} needs at least {least} updates{beside} to bear attackers = {table.attackers}, "
+            f"and {accepted} were accepted, of which it bears {table.most_attackers(accepted)}. The next "
+            "round may have more; else lower security.robust.attackers."
         )
-    return msgspec.structs.replace(table, attackers=max(0, table.attackers - (accepted - counting)))
+    return msgspec.structs.replace(table, attackers=max(0, left - (accepted - counting)))

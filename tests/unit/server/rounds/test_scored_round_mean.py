@@ -65,6 +65,16 @@ def test_too_few_updates_for_a_rule_are_told_by_the_numbers() -> None:
         mean_of(table=RobustTable("krum", 3)).mean()
 
 
+def test_refused_updates_are_false_ones_less_to_bear() -> None:
+    made = mean_of(table=RobustTable("krum", 3))
+    made.refused = 1
+    assert np.isfinite(made.mean()).all()
+    fewer = mean_of(table=RobustTable("krum", 4))
+    fewer.refused = 1
+    with pytest.raises(AggregationError, match="at least 9 updates beside 1 refused as false"):
+        fewer.mean()
+
+
 def test_where_nobody_counts_no_version_is_made_and_all_are_judged() -> None:
     made = mean_of(dict.fromkeys(range(7), 0.0))
     with pytest.raises(AggregationError, match="None of the 7 updates"):

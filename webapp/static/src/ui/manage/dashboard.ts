@@ -27,8 +27,8 @@ import { fillRows } from "./rows";
 import { suspectTable } from "./suspects";
 import { countRows, figures, roundRows, type TextRow } from "./tables";
 import { bindUnits } from "./units";
-import { bindVersionChecks } from "./version-checks";
-import { fillVersions, type ShownVersion, shownVersions } from "./versions";
+import { bindVersionChecks } from "./versions/version-checks";
+import { fillVersions, type ShownVersion, shownVersions } from "./versions/versions";
 
 const TIME = new Intl.DateTimeFormat(document.documentElement.lang, {
   dateStyle: "medium",

@@ -1,11 +1,11 @@
 /** The table of versions: the metrics of each, its files, and a button to roll back to it. */
 
-import { decimal, number, percent } from "../../i18n/formatting";
-import { manage } from "../../i18n/texts/owners/dashboard/manage";
-import { makeButton } from "../lib/button";
-import { setChildren, setText } from "../lib/dom";
-import { filesMenu } from "../task/version-files";
-import type { VersionPoint } from "./frames";
+import { decimal, number, percent } from "../../../i18n/formatting";
+import { manage } from "../../../i18n/texts/owners/dashboard/manage";
+import { makeButton } from "../../lib/button";
+import { setChildren, setText } from "../../lib/dom";
+import { filesMenu } from "../../task/version-files";
+import type { VersionPoint } from "../frames";
 
 /** A row of the table. */
 export interface ShownVersion {

@@ -1,11 +1,11 @@
 /** The checks of versions for signs of a backdoor, and the question to the owner about one that did not pass. */
 
-import { say } from "../../i18n/texts/owners/dashboard/checks";
-import { requestJson, showRefusal } from "../lib/api";
-import { requireElement, setText } from "../lib/dom";
-import type { IntegrityReport, VersionCheck } from "./frames";
-import { fillRows } from "./rows";
-import type { TextRow } from "./tables";
+import { say } from "../../../i18n/texts/owners/dashboard/checks";
+import { requestJson, showRefusal } from "../../lib/api";
+import { requireElement, setText } from "../../lib/dom";
+import type { IntegrityReport, VersionCheck } from "../frames";
+import { fillRows } from "../rows";
+import type { TextRow } from "../tables";
 
 /** Returns the rows of the table: version, outcome and score, the newest first. */
 export function checkRows(report: IntegrityReport): readonly TextRow[] {

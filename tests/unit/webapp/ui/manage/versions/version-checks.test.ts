@@ -1,14 +1,14 @@
 // @vitest-environment happy-dom
 import { beforeEach, expect, test, vi } from "vitest";
-import type { IntegrityReport, VersionCheck } from "../../../../../webapp/static/src/ui/manage/frames";
+import type { IntegrityReport, VersionCheck } from "../../../../../../webapp/static/src/ui/manage/frames";
 import {
   bindVersionChecks,
   checkRows,
   partTexts,
-} from "../../../../../webapp/static/src/ui/manage/version-checks";
+} from "../../../../../../webapp/static/src/ui/manage/versions/version-checks";
 
 // happy-dom's table sections have no `rows`; Chromium fills them in tests/e2e/pages/manage/test_version_checks.py.
-vi.mock("../../../../../webapp/static/src/ui/manage/rows", () => ({ fillRows: () => undefined }));
+vi.mock("../../../../../../webapp/static/src/ui/manage/rows", () => ({ fillRows: () => undefined }));
 
 const FAILED: VersionCheck = {
   version: 20,
