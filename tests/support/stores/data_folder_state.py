@@ -27,7 +27,11 @@ def state_of(server: Server, token: str) -> dict[str, Any]:
             "versions": [{name: value for name, value in one.items() if name != "check"} for one in versions],
             # Earlier servers had no robust rules, and no probation.
             "rounds": [
-                {name: value for name, value in one.items() if name not in ("rule", "checked", "groups", "groups_used")}
+                {
+                    name: value
+                    for name, value in one.items()
+                    if name not in ("rule", "checked", "groups", "groups_used")
+                }
                 for one in owner.ask("GET", f"/api/tasks/{task}/rounds")["rounds"]
             ],
             "contributions": [
