@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from backend.crypto.round_context import Terms
 from backend.formats.task_file.robust import RuleName
-from tests.integration.peer.rounds.known_update_peers import Update, volunteer
-from tests.integration.peer.rounds.masked_task import first_version, tokens
-from tests.integration.peer.rounds.server_attacks import likeness, received, without_own_masks
 from tests.support.attacks.masked_groups import CLIP, LEAST, drawn_groups, grouped_server
+from tests.support.masking.known_update_peers import Update, volunteer
+from tests.support.masking.masked_task import first_version, tokens
+from tests.support.masking.server_attacks import likeness, received, without_own_masks
 from tests.support.peer.transcript import Transcript, recorded
 from tests.support.tasks.tiny_task import SIZE
 from tests.support.timeouts import PATIENCE

@@ -18,8 +18,8 @@ from backend.numerics.masking.encoding import Encoding, error
 from backend.peer.session.trust_store import TrustStore
 from backend.wire.client_id import client_id
 from backend.wire.messages import Decline, Refused, Version
-from tests.integration.peer.rounds.known_update_peers import address_of, known_update
-from tests.integration.peer.rounds.masked_task import (
+from tests.support.masking.known_update_peers import address_of, known_update
+from tests.support.masking.masked_task import (
     CLIENTS,
     CLIP,
     PARAMETERS,

@@ -10,8 +10,8 @@ import pytest
 
 from backend.numerics.masking.encoding import Encoding, error
 from backend.wire.masked_messages import Reveal
-from tests.integration.peer.rounds.known_update_peers import known_update
-from tests.integration.peer.rounds.masked_task import (
+from tests.support.masking.known_update_peers import known_update
+from tests.support.masking.masked_task import (
     CLIP,
     LEAST,
     PARAMETERS,

@@ -12,9 +12,9 @@ import numpy as np
 
 from backend.protocols.secagg.terms import degree
 from backend.wire.masked_messages import Shares
-from tests.integration.peer.rounds.known_update_peers import Update, known_update, volunteer
-from tests.integration.peer.rounds.masked_task import MORE, PARAMETERS, first_version, tokens
 from tests.support.attacks.masked_groups import CLIP, LEAST, drawn_groups, grouped_server
+from tests.support.masking.known_update_peers import Update, known_update, volunteer
+from tests.support.masking.masked_task import MORE, PARAMETERS, first_version, tokens
 from tests.support.peer.transcript import Transcript, recorded
 from tests.support.timeouts import PATIENCE, eventually
 from tests.support.web.server_process import Server

@@ -11,8 +11,8 @@ import pytest
 
 from backend.protocols.secagg.terms import degree
 from backend.server.privacy.epsilon import gaussian_epsilon
-from tests.integration.peer.rounds.known_update_peers import known_update
-from tests.integration.peer.rounds.masked_task import (
+from tests.support.masking.known_update_peers import known_update
+from tests.support.masking.masked_task import (
     CLIENTS,
     LEAST,
     PARAMETERS,

@@ -13,8 +13,8 @@ import pytest
 from backend.numerics.masking.encoding import Encoding, error
 from backend.wire.masked_messages import Keys, Shares
 from backend.wire.messages import ClientFrame, Offer
-from tests.integration.peer.rounds.known_update_peers import known_update
-from tests.integration.peer.rounds.masked_task import (
+from tests.support.masking.known_update_peers import known_update
+from tests.support.masking.masked_task import (
     CLIENTS,
     CLIP,
     LEAST,

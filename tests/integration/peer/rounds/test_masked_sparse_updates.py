@@ -14,8 +14,8 @@ from backend.numerics.masking.bit_packing import masked_bytes
 from backend.numerics.masking.encoding import Encoding, error
 from backend.numerics.masking.sparse import BLOCK, block_count, chosen_values
 from backend.wire.messages import Offer
-from tests.integration.peer.rounds.known_update_peers import known_update
-from tests.integration.peer.rounds.masked_task import (
+from tests.support.masking.known_update_peers import known_update
+from tests.support.masking.masked_task import (
     CLIENTS,
     CLIP,
     LEAST,

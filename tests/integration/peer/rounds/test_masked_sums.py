@@ -12,8 +12,8 @@ import pytest
 
 from backend.crypto.round_context import Terms
 from backend.numerics.masking.encoding import Encoding, error
-from tests.integration.peer.rounds.known_update_peers import known_update
-from tests.integration.peer.rounds.masked_task import (
+from tests.support.masking.known_update_peers import known_update
+from tests.support.masking.masked_task import (
     CLIENTS,
     CLIP,
     LEAST,
@@ -24,7 +24,7 @@ from tests.integration.peer.rounds.masked_task import (
     train,
     write_round,
 )
-from tests.integration.peer.rounds.server_attacks import likeness, received, without_own_masks
+from tests.support.masking.server_attacks import likeness, received, without_own_masks
 from tests.support.peer.transcript import recorded
 from tests.support.web.server_process import running
 

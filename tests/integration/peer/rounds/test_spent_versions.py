@@ -14,8 +14,8 @@ import pytest
 
 from backend.errors import PeerError
 from backend.peer.rounds.spent_versions import DAY, MOST_RUNS, RUNS_A_DAY, SpentVersions
-from tests.integration.peer.rounds.known_update_peers import address_of, known_update
-from tests.integration.peer.rounds.masked_task import (
+from tests.support.masking.known_update_peers import address_of, known_update
+from tests.support.masking.masked_task import (
     CLIENTS,
     PARAMETERS,
     dying,

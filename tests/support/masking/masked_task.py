@@ -14,7 +14,7 @@ from urllib.request import urlopen
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.integration.peer.rounds.known_update_peers import volunteer
+from tests.support.masking.known_update_peers import volunteer
 from tests.support.plugins import evidence
 from tests.support.programs.program_process import Preload, Process
 from tests.support.tasks.tiny_task import SIZE, write_task
@@ -76,7 +76,7 @@ def dying(url: str, token: str, moment: str) -> Iterator[Process]:
     words = ["--die", moment, "--", url, token, str(PARAMETERS)]
     log = evidence.log_file("volunteer")
     with Process(
-        Preload.PEER, "tests.integration.peer.rounds.known_update_peers", *words, log=log, output=log
+        Preload.PEER, "tests.support.masking.known_update_peers", *words, log=log, output=log
     ) as process:
         try:
             yield process

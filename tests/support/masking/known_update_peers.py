@@ -1,6 +1,6 @@
 """The peer's real session over real sockets, with updates that are known beforehand instead of training.
 
-As a program (`python -m tests.integration.peer.rounds.known_update_peers`) it may be killed by itself at a
+As a program (`python -m tests.support.masking.known_update_peers`) it may be killed by itself at a
 chosen moment.
 """
 
