@@ -28,6 +28,8 @@ CHAPTERS = {
 }
 # Written when a timer says so, which may fall into a flow or not.
 BACKGROUND = {"work_unit": CHAPTERS["A checkpoint of work units"]}
+# Called when a timer says so: on a slow machine in the midst of the flow, too.
+TIMED = {"backend/server/units/board/announcements.py:Announcer.board"}
 TITLES = {"federated_round": "An update", "work_unit": "A work unit"}
 DOCUMENTED = {
     "federated_round": CHAPTERS["A round"],
@@ -55,7 +57,8 @@ def in_order(title: str, road: Road) -> list[str]:
     """Returns a road's documented functions. Raises AssertionError unless it calls them in that order."""
     listed = [f"{file}:{function}" for indent, file, function in ROADS[title] if not indent]
     assert [function for function in listed if function not in road.called] == []
-    assert sorted(listed, key=road.called.index) == listed
+    untimed = [function for function in listed if function not in TIMED]
+    assert sorted(untimed, key=road.called.index) == untimed
     return listed
 
 
