@@ -21,7 +21,9 @@ OWN_PROGRAM = kind_of("peer", "exact", "66" * 32)
 SEEDS = (1, 2, 3, 4)
 
 
-@pytest.mark.parametrize(("tactic", "most"), [("sleepers", 0.02), ("names", 0.06)])
+@pytest.mark.parametrize(
+    ("tactic", "most"), [("sleepers", 0.02), pytest.param("names", 0.06, marks=pytest.mark.long)]
+)
 def test_a_program_of_their_own_does_not_draw_accomplices_for_each_other(tactic: Tactic, most: float) -> None:
     crowd = Crowd(100, peers=1, cheats=0.0, vanishing=0.05, late=0.05)
     collusion = Collusion(20, False, tactic, kind=OWN_PROGRAM)

@@ -73,6 +73,7 @@ async def test_one_click_goes_back_and_answers_the_question(server: Server, brow
     assert complaints == []
 
 
+@pytest.mark.long
 async def test_a_version_that_its_owner_accepts_is_offered(server: Server, browser: Browser) -> None:
     page = await asked(server, browser, operator(server))
     await page.locator("[data-check-accept]").click()

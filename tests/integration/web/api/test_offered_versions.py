@@ -114,6 +114,7 @@ async def test_a_check_that_a_restart_interrupted_is_made_by_the_next_server(
         assert (status(server, 2), server.get(TASK)["offered"]) == ("unmeasured", 0)
 
 
+@pytest.mark.long
 async def test_training_pauses_if_the_task_says_so_and_the_command_accepts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
