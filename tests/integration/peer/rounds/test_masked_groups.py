@@ -97,7 +97,8 @@ async def test_a_killed_server_draws_the_same_groups_again_and_the_task_goes_on(
 
 async def test_each_groups_sum_has_the_noise_of_a_cohort(tmp_path: Path) -> None:
     """The rule runs over sums that are noised already: what it makes of them costs no more privacy."""
-    noise, clients, groups = 1.5, 12, 3
+    # Groups of as many as they need at least: larger ones go on without a slow member.
+    noise, clients, groups = 1.5, 9, 3
     names = tokens(clients)
     with grouped_server(tmp_path, clients, groups, "median", 1, more=MORE, noise=noise) as server:
         await play(server.url, names, norm=10.0)
