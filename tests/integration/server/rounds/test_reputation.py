@@ -1,4 +1,4 @@
-"""Rounds with reputation over sockets: a liar stops counting, is told so, and stays so after a restart."""
+"""Rounds with reputation over sockets: updates of a liar stop counting, also after a restart."""
 
 from __future__ import annotations
 

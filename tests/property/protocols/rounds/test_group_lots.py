@@ -40,7 +40,7 @@ def test_another_round_or_key_has_other_groups() -> None:
 
 
 def test_no_name_gets_into_the_group_of_a_victim_more_often_than_chance() -> None:
-    """Whoever cannot compute the lots meets the victim in (size - 1) / (members - 1) of the rounds."""
+    """Without the lots an attacker meets the victim in (size - 1) / (members - 1) of the rounds."""
     members, rounds = ["victim", *(f"client-{number}" for number in range(14))], 2000
     met = Counter[str]()
     for number in range(rounds):
