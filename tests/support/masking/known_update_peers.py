@@ -41,10 +41,19 @@ def known_update(token: str, number: int, parameters: int, norm: float) -> Updat
 
 
 class KnownJobs:
-    """Stands in for TensorFlow's thread: trains on `examples`, and its update is known, or given."""
+    """Stands in for TensorFlow's thread: trains on `examples`, and its update is known, or given.
+
+    One that is `endless` trains until it is cancelled.
+    """
 
     def __init__(
-        self, token: str, parameters: int, norm: float, examples: int, given: Update | None = None
+        self,
+        token: str,
+        parameters: int,
+        norm: float,
+        examples: int,
+        given: Update | None = None,
+        endless: bool = False,
     ) -> None:
         self._token = token
         self._given = given
@@ -53,6 +62,7 @@ class KnownJobs:
         self.examples = examples
         self.busy = False
         self.program = None
+        self._endless = endless
 
     async def load(self, _address: str) -> tuple[str, float, int]:
         return "numpy", 1.0, 0
@@ -67,6 +77,8 @@ class KnownJobs:
         self, job: TrainingJob[Train], _name: str, _report: Callable[[TrainingProgress], None]
     ) -> TrainingResult:
         plan = job.order
+        if self._endless:
+            await asyncio.Event().wait()
         update = self._given
         if update is None:
             update = known_update(self._token, plan.round, self._parameters, self._norm)
@@ -100,6 +112,7 @@ def volunteer(
     min_masked: int = 0,
     spent: Path | None = None,
     update: Update | None = None,
+    endless: bool = False,
 ) -> session.RoundsSession:
     """A session of the task `tiny` at `url`, to be run."""
     hello = Hello(
@@ -110,7 +123,7 @@ def volunteer(
         aggregation=[aggregation],
         min_masked=min_masked,
     )
-    jobs = cast("TrainingJobs", KnownJobs(token, parameters, norm, examples, update))
+    jobs = cast("TrainingJobs", KnownJobs(token, parameters, norm, examples, update, endless))
     known = TrustStore(met, listed)
     key = identity or secrets.token_bytes(32)
     return session.RoundsSession(

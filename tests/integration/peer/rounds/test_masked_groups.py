@@ -50,7 +50,7 @@ async def test_a_group_that_loses_a_member_is_left_out_and_the_version_is_of_the
     names = tokens(12)
     with grouped_server(tmp_path, 12, 4, "median", 1, more=MORE, grace=1) as server:
         async with recorded(server.url) as transcript:
-            gone = asyncio.create_task(play(transcript.url, names[:1]))
+            gone = asyncio.create_task(play(transcript.url, names[:1], endless=True))
             others = asyncio.create_task(play(server.url, names[1:]))
             await said(transcript, Shares)
             gone.cancel()
@@ -69,7 +69,7 @@ async def test_too_few_groups_end_the_round_with_the_numbers(tmp_path: Path) -> 
         first, second, *_ = drawn_groups(tmp_path / "data", names, 4)
         leaving = [first[0], second[0]]
         async with recorded(server.url) as transcript:
-            gone = asyncio.create_task(play(transcript.url, leaving))
+            gone = asyncio.create_task(play(transcript.url, leaving, endless=True))
             others = asyncio.create_task(play(server.url, [name for name in names if name not in leaving]))
             await said(transcript, Shares)
             gone.cancel()
