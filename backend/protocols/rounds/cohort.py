@@ -15,7 +15,7 @@ from backend.protocols.rounds.round_effects import AnnounceRound, Effect, Refuse
 from backend.protocols.rounds.shard_assignment import ShardAssigner, training_seed
 from backend.wire.messages import Aggregation, Offer, Status
 
-# Newcomers may take so many times as long as the clients whose updates count.
+# How long newcomers may take, in multiples of the time of the clients whose updates count.
 NEWCOMER_PATIENCE = 2.0
 # The share of a masked cohort whose updates are needed: the sum of fewer could not be unmasked.
 MASKED_SHARE = 0.7

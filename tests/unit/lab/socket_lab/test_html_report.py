@@ -34,10 +34,8 @@ def test_a_page_has_a_cell_for_each_rule_and_attack_and_loads_nothing() -> None:
     rows = re.findall(r"<tr><th>(.+?)</th>(.+?)</tr>", page)
     assert [name for name, _ in rows] == ["Rule", "mean", "krum"]
     mean, krum = (cells.split("<td>")[1:] for _, cells in rows[1:])
-    assert [re.search(r">(\d+)%", cell).group(1) for cell in (*mean, *krum)] == [  # type: ignore[union-attr]
-        *("100", "50", "50"),
-        *("100", "100", "100"),
-    ]
+    shares = [re.findall(r">(\d+)%", cell)[0] for cell in (*mean, *krum)]
+    assert shares == [*("100", "50", "50"), *("100", "100", "100")]
     assert 'class="bad">Backdoor: 100%' in mean[2]
     assert 'class="good">Backdoor: 0%' in krum[2]
     assert "Honest left out: 5" in krum[0]
