@@ -275,6 +275,17 @@ class ClientTable:
         # It may hold as many units at a time as it has slots.
         return max(usual, max(1, client.slots) * (client.seconds(examples) or 0.0))
 
+    def seconds_in_queue(self, lease: Lease, own: float) -> float:
+        """Returns the expected seconds from a lease's begin to its result; it alone takes `own` seconds.
+
+        A client trains the units of its buffer one after the other, in the order in which it got them.
+        """
+        if not lease.buffered:
+            return own
+        client = self.clients[lease.client]
+        before = sum(other < lease.id for other in client.leases)
+        return max(0.0, client.returned_at - lease.began) + (before + 1) * own
+
     def usual_seconds(self, examples: int) -> float | None:
         """Returns the median client's seconds for `examples`; None while too few are measured."""
         return None if self._usual_pace is None else examples * self._usual_pace

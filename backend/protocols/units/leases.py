@@ -81,7 +81,7 @@ class Leases:
             by_trusted_peer=by_trusted_peer,
             part=unit.part,
             household=household or by_itself(client),
-            buffered=offline > 0.0,
+            offline=offline,
         )
         self.next += 1
         self._leases[lease.id] = lease
@@ -198,11 +198,11 @@ class LeaseGranter:
         return min(lease.latest, now + seconds)
 
     def buffer(self, lease: Lease, client: TableClient) -> None:
-        """Extends a lease from before its client said that it may be offline."""
+        """Extends a lease from before its client said that it may be offline, or for so long."""
         seconds = _offline_seconds(self._unit_table.units[lease.unit], client, lease)
-        if seconds and not lease.buffered:
-            lease.buffered = True
-            lease.latest += seconds
+        if seconds > lease.offline:
+            lease.latest += seconds - lease.offline
+            lease.offline = seconds
         self.renew(lease, client)
 
     def renew(self, lease: Lease, client: TableClient) -> float:

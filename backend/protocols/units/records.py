@@ -163,8 +163,8 @@ class Lease:
     when it was given back.
 
     `by_trusted_peer`: its client is a trusted peer, with whose result the others are compared. `part` is the
-    requested part of the unit; None for all. `steps` are those that its client told last. `buffered`: it
-    waits in its client's queue before it is trained. `interrupted`: its client lost the connection since.
+    requested part of the unit; None for all. `steps` are those that its client told last. It lasts longer by
+    `offline` seconds, as its client may be without a connection. `interrupted`: its client lost it since.
     """
 
     id: LeaseId
@@ -181,8 +181,13 @@ class Lease:
     returned: float = math.inf
     released: float = math.inf
     steps: int = 0
-    buffered: bool = False
+    offline: float = 0.0
     interrupted: bool = False
+
+    @property
+    def buffered(self) -> bool:
+        """Whether it waits in its client's queue before it is trained."""
+        return self.offline > 0.0
 
 
 @dataclass(frozen=True, slots=True)

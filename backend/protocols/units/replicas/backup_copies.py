@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TypeAlias
 
 from backend.protocols.client.household import by_itself
 from backend.protocols.units.client_table import ClientTable, TableClient
@@ -27,12 +26,33 @@ LEAST_LATE = 5.0
 # Before that, an idle client gets a copy only of a unit that takes longer than a usual lease, and if it would
 # be done in this part of what the other still needs.
 SHARE = 0.5
-# Units that one search looks at, the longest out first: idle clients may be many.
+# Units that one search looks at, the longest out first, and of those the newest: idle clients may be many.
 MOST_LOOKED_AT = 16
 # Idle clients ask again after this many seconds or more.
 LEAST_WAIT = 1.0
-# A unit, its only lease out, and the seconds that the client of that lease is expected to need.
-_AtWork: TypeAlias = tuple[UnitRecord, Lease, float]
+
+
+@dataclass(frozen=True, slots=True)
+class _UnitAtWork:
+    """A unit with its only `lease` out. Its client is expected to need `own` seconds for it alone.
+
+    From the lease's begin to the result they are `expected`: more if it waits in its client's queue.
+    """
+
+    unit: UnitRecord
+    lease: Lease
+    own: float
+    expected: float
+
+    @property
+    def due(self) -> float:
+        """When its result is expected."""
+        return self.lease.began + self.expected
+
+    @property
+    def late_at(self) -> float:
+        """From when it is late."""
+        return _late_at(self.lease.began, self.expected)
 
 
 class BackupCopies:
@@ -62,44 +82,40 @@ class BackupCopies:
         return wait if retry_at == math.inf else replace(wait, retry_at=max(retry_at, now + LEAST_WAIT))
 
     def _due_last(
-        self, at_work: Sequence[_AtWork], name: ClientId, client: TableClient, now: float
+        self, at_work: Sequence[_UnitAtWork], name: ClientId, client: TableClient, now: float
     ) -> tuple[UnitRecord | None, float]:
         """Returns the unit whose first result is due last, if this client is faster; and when one is late."""
         found, last, retry_at = None, now, math.inf
-        for unit, lease, expected in at_work:
-            mine = self._client_table.expected_seconds(name, unit.examples)
-            if unit.pending or mine is None or not self._may_repeat(unit, lease, name, client):
+        for one in at_work:
+            mine = self._client_table.expected_seconds(name, one.unit.examples)
+            if one.unit.pending or mine is None or not self._may_repeat(one.unit, one.lease, name, client):
                 continue
-            late_at = _late_at(lease.began, expected)
-            is_late = now >= late_at
-            end = math.inf if is_late else lease.began + expected
+            is_late = now >= one.late_at
+            end = math.inf if is_late else one.due
             # A far slower client is no help: faster ones may be idle soon.
-            is_faster = mine <= LATE * expected if is_late else self._is_overtaken(lease, expected, mine, now)
+            is_faster = mine <= LATE * one.own if is_late else self._is_overtaken(one, mine, now)
             if is_faster and end > last:
-                found, last = unit, end
+                found, last = one.unit, end
             elif not is_late:
-                retry_at = min(retry_at, late_at)
+                retry_at = min(retry_at, one.late_at)
         return found, retry_at
 
-    def _copy_replicas(self, at_work: Sequence[_AtWork], now: float) -> float:
+    def _copy_replicas(self, at_work: Sequence[_UnitAtWork], now: float) -> float:
         """Has another client drawn for units whose repetition is late. Returns when one is, or is taken."""
         retry_at = math.inf
-        for unit, lease, expected in at_work:
-            if not unit.pending or lease.by_trusted_peer:
+        for one in at_work:
+            if not one.unit.pending or one.lease.by_trusted_peer:
                 continue
-            usual = self._client_table.usual_seconds(unit.examples) or expected
-            late_at = _late_at(lease.began, expected)
-            if self._is_overtaken(lease, expected, usual, now):
-                late_at = now
+            usual = self._client_table.usual_seconds(one.unit.examples) or one.own
+            late_at = now if self._is_overtaken(one, usual, now) else one.late_at
             if now >= late_at:
-                self._replicas.draw_copy(unit)
-            retry_at = min(retry_at, late_at if now < late_at else now if unit.reserved else math.inf)
+                self._replicas.draw_copy(one.unit)
+            retry_at = min(retry_at, late_at if now < late_at else now if one.unit.reserved else math.inf)
         return retry_at
 
-    def _is_overtaken(self, lease: Lease, expected: float, seconds: float, now: float) -> bool:
+    def _is_overtaken(self, one: _UnitAtWork, seconds: float, now: float) -> bool:
         """Whether a client that needs `seconds` gets a copy of a unit that is not late."""
-        left = lease.began + expected - now
-        return expected > self._rules.pace.usual and seconds < SHARE * left
+        return one.expected > self._rules.pace.usual and seconds < SHARE * (one.due - now)
 
     def _draw_again(self, now: float) -> float:
         """Draws again for units that the drawn client does not take in time. Returns when one is due."""
@@ -117,16 +133,18 @@ class BackupCopies:
             retry_at = min(retry_at, max(due, now))
         return retry_at
 
-    def _at_work(self) -> Iterator[_AtWork]:
-        """Yields the units that may have a copy, with the lease at work and its client's expected seconds."""
-        for number in islice(self._unit_table.with_one_lease_out, MOST_LOOKED_AT):
+    def _at_work(self) -> Iterator[_UnitAtWork]:
+        """Yields the units that may have a copy."""
+        out = self._unit_table.with_one_lease_out
+        looked_at = (*islice(out, MOST_LOOKED_AT), *islice(reversed(out), MOST_LOOKED_AT))
+        for number in dict.fromkeys(looked_at):
             unit = self._unit_table.units[number]
             lease = unit.only_lease_out
             if lease is None or unit.reserved or unit.attempts >= self._rules.most_leases:
                 continue
-            expected = self._client_table.expected_seconds(lease.client, unit.examples)
-            if expected is not None:
-                yield unit, lease, expected
+            own = self._client_table.expected_seconds(lease.client, unit.examples)
+            if own is not None:
+                yield _UnitAtWork(unit, lease, own, self._client_table.seconds_in_queue(lease, own))
 
     def _may_repeat(self, unit: UnitRecord, lease: Lease, name: ClientId, client: TableClient) -> bool:
         table, rules = self._client_table, self._rules

@@ -7,7 +7,7 @@ from dataclasses import replace
 from backend.protocols.units.rules import Rules
 from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.scheduler_effects import Judge, LeaseRenewed, Wait
-from tests.support.protocols.unit_conversations import PACE, VALID, lease, works
+from tests.support.protocols.unit_conversations import PACE, VALID, done, lease, works
 
 HOUR = 3600.0
 
@@ -90,7 +90,9 @@ def test_who_is_gone_with_buffered_units_holds_up_nobody_who_is_idle() -> None:
         one.judged(grant.unit, {grant.lease: VALID})
     one.client_disconnected("ann")
     one.client_connected("bob", slots=1)
-    assert lease(one, "bob", now=20.0).unit in {grant.unit for grant in grants[3:]}
+    # The fourth is expected at 20 s, and late when half as long again has passed.
+    assert one.ask("bob", 6, 0.5, 20.0) == [Wait("bob", "nothing", 30.0)]
+    assert lease(one, "bob", now=30.0).unit == grants[3].unit
 
 
 def test_a_client_buffers_no_more_than_its_share_of_the_epoch() -> None:
@@ -144,3 +146,46 @@ def test_leases_that_a_client_has_last_longer_too_once_it_says_that_it_goes_offl
     assert one.pending == 0
     one.time_passed(3700.0)
     assert one.pending == 1
+
+
+def test_a_longer_time_without_a_connection_extends_leases_that_were_already_longer() -> None:
+    one = begun(1, "ann")
+    one.set_slots("ann", 2, offline=600.0)
+    assert lease(one, "ann").deadline == 700.0
+    one.set_slots("ann", 2, offline=HOUR)
+    one.client_disconnected("ann")
+    assert one.time_passed(3699.0) == []
+    assert one.pending == 0
+    one.time_passed(3700.0)
+    assert one.pending == 1
+
+
+def test_copies_of_buffered_units_are_taken_from_the_end_of_the_queue() -> None:
+    one = begun(46, "ann", "bob")
+    for turn in range(3):
+        done(one, "bob", 10.0 * turn, 10.0)
+    for turn in range(3):
+        done(one, "ann", 100.0 + 10.0 * turn, 10.0)
+    one.set_slots("ann", 64, offline=HOUR)
+    one.client_disconnected("bob")
+    buffered = [lease(one, "ann", 200.0) for _ in range(40)]
+    one.client_connected("bob", slots=2)
+    # Ann trains one after the other until 600 s; what she begins after 300 s may be overtaken.
+    assert lease(one, "bob", 210.0).unit == buffered[-1].unit
+    assert lease(one, "bob", 211.0).unit == buffered[-2].unit
+
+
+def test_buffered_units_are_late_by_their_place_in_the_queue() -> None:
+    one = begun(10, "ann", "bob")
+    for turn in range(3):
+        done(one, "bob", 10.0 * turn, 10.0)
+    for turn in range(3):
+        done(one, "ann", 100.0 + 10.0 * turn, 10.0)
+    one.set_slots("ann", 4, offline=HOUR)
+    one.client_disconnected("bob")
+    buffered = [lease(one, "ann", 200.0) for _ in range(4)]
+    one.client_connected("bob", slots=2)
+    # They are expected 10, 20, 30 and 40 s after 200 s, and late after half as long again.
+    assert one.ask("bob", 6, 0.5, 201.0) == [Wait("bob", "nothing", 215.0)]
+    assert lease(one, "bob", 216.0).unit == buffered[0].unit
+    assert one.ask("bob", 6, 0.5, 217.0) == [Wait("bob", "nothing", 230.0)]
