@@ -83,10 +83,10 @@ def _add(table: Table, name: str, row: OutcomeCount) -> None:
 
 
 def _devices(plan: UnitRunFigures) -> Table:
-    table = listing("", ">clients", ">units", ">counted", ">late", ">lost", ">need")
+    table = listing("", ">clients", ">units", ">counted", ">late", ">not needed", ">lost", ">need")
     for row in plan.devices:
         plural = PLURALS[row.device]
-        shares = (share_text(share) for share in (row.counted, row.late, row.lost))
+        shares = (share_text(share) for share in (row.counted, row.late, row.not_needed, row.lost))
         name = plural[:1].upper() + plural[1:]
         table.add_row(name, number(row.clients), number(row.units), *shares, seconds_text(row.seconds_needed))
     return table

@@ -52,7 +52,7 @@ def _late(plan: UnitRunFigures) -> Iterator[str]:
     late = plan.units("late")
     if late > LATE * plan.handed_out:
         yield (
-            f"{late / plan.handed_out:.0%} of the units came late or were not needed any more: raise "
+            f"{late / plan.handed_out:.0%} of the units came late: raise "
             "coordination.units.lease, or make units smaller (coordination.units.rows)."
         )
 

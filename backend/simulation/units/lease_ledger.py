@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from backend.server.observers import task_events
 from backend.server.observers.task_events import TaskEvent
@@ -13,10 +13,10 @@ from backend.server.units.results.result_uploads import UNSEEN
 # The end of a lease, as far as its client knows: the server had enough, or the client was preempted or
 # dropped out. None while the client works on it, or has sent its result.
 Fate = Literal["not needed", "preempted", "dropped out"]
-# What became of a lease: the model contains its result, it only confirmed another one, it came late or was
-# not needed any more, it was refused, no result of it came, or it is still expected.
-Outcome = Literal["in the model", "compared", "late", "refused", "lost", "in flight"]
-OUTCOMES: tuple[Outcome, ...] = ("in the model", "compared", "late", "refused", "lost", "in flight")
+# What became of a lease: the model contains its result, it only confirmed another one, it came late, another
+# client's was there first, it was refused, no result of it came, or it is still expected.
+Outcome = Literal["in the model", "compared", "late", "not needed", "refused", "lost", "in flight"]
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 
 @dataclass
@@ -83,4 +83,4 @@ class LeaseLedger:
         fate = None if attempt is None else attempt.fate
         if has_arrived or (is_leased and fate is None):
             return "in flight"
-        return "late" if fate == "not needed" else "lost"
+        return "not needed" if fate == "not needed" else "lost"

@@ -45,6 +45,7 @@ class UnitDeviceFigures:
     units: int
     counted: float | None
     late: float | None
+    not_needed: float | None
     lost: float | None
     seconds_needed: float | None
 
@@ -199,6 +200,7 @@ def _of_device(
         units=len(attempts),
         counted=per(found["in the model"] + found["compared"], len(attempts)),
         late=per(found["late"], len(attempts)),
+        not_needed=per(found["not needed"], len(attempts)),
         lost=per(found["lost"], len(attempts)),
         seconds_needed=quantile(needed, NEEDED_QUANTILE),
     )

@@ -85,7 +85,7 @@ def test_every_unit_that_is_handed_out_has_one_outcome(
     assert 0.0 < figures.visited <= 1.0
     if replicas == 1 and not churn and life is None:
         # Idle clients get copies of the last units of an epoch; one of both is not needed.
-        assert figures.handed_out == figures.units("in the model") + figures.units("late")
+        assert figures.handed_out == figures.units("in the model") + figures.units("not needed")
         assert figures.visited == 1.0
 
 
