@@ -66,10 +66,10 @@ def shape_pictures(runs: Sequence[CellRun], report: VirtualReport | None) -> dic
 def _paper_pictures(runs: Sequence[CellRun]) -> dict[str, str]:
     found = {}
     for place in ("P1C3", "P3C3", "P5C5"):
-        lines = [_by_time(runs, cell, cell) for cell in PLACES if cell.startswith(place)]
+        lines = [_by_epoch(runs, cell, cell) for cell in PLACES if cell.startswith(place)]
         # One cell alone compares nothing.
         if sum(line is not None for line in lines) > 1:
-            found[f"paper-{place.lower()}"] = _drawn(f"Units at once on {place}", "seconds", lines)
+            found[f"paper-{place.lower()}"] = _drawn(f"Units at once on {place}", "epoch", lines)
     alphas = {ALPHA_PLACE: PLACES[ALPHA_PLACE], **ALPHA_CELLS}
     lines = [_by_epoch(runs, cell, alpha_label(one.alpha)) for cell, one in alphas.items()]
     found["paper-alpha"] = _drawn(f"Alpha on {ALPHA_PLACE}", "epoch", lines)
@@ -93,15 +93,6 @@ def _by_epoch(runs: Sequence[CellRun], cell: str, label: str) -> Line | None:
     low = [min(seed[number] for seed in seeds) for number in curve]
     high = [max(seed[number] for seed in seeds) for number in curve]
     return Line(label, list(curve), list(curve.values()), low, high)
-
-
-def _by_time(runs: Sequence[CellRun], cell: str, label: str) -> Line | None:
-    line = _by_epoch(runs, cell, label)
-    if line is None:
-        return None
-    ends = [{one.number: one.seconds for one in run.curve} for run in runs if run.cell == cell]
-    seconds = [statistics.mean(seed[int(number)] for seed in ends) for number in line.x]
-    return Line(label, seconds, line.y, line.low, line.high)
 
 
 def _virtual_pictures(report: VirtualReport) -> dict[str, str]:
