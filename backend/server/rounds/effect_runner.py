@@ -78,7 +78,7 @@ class RoundEffectRunner:
                 case round_effects.Abandon():
                     self._abandon(effect, now)
                 case round_effects.Finished():
-                    self._state.uploads.rest()
+                    self._state.rest()
                     self._state.notice(task_events.TaskFinished(effect.version, effect.reason))
 
     def _open_accumulator(self, opened: round_effects.AnnounceRound, now: float) -> None:
@@ -219,7 +219,7 @@ class RoundEffectRunner:
 
     def _abandon(self, abandon: round_effects.Abandon, now: float) -> None:
         reason, masked = abandon.reason[:500], self._state.masked
-        self._state.uploads.rest()
+        self._state.rest()
         self._state.masked = None
         self._state.connected.tell_all(messages.Abandoned(round=abandon.round, reason=reason))
         self._jobs.record_abandoned(self._state.accumulator, reason, now - self._state.accumulator.opened)

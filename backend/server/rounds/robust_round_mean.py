@@ -9,7 +9,7 @@ from backend.errors import AggregationError, StoreError
 from backend.formats.task_file import RobustTable
 from backend.numerics.aggregators.robust_mean import RobustMean
 from backend.numerics.vectors import VALUE_BYTES, Vector, Vector64
-from backend.stores.updates.spool import UpdateSpool
+from backend.stores.updates.spool import SpareRows, UpdateSpool
 
 MIB = 1 << 20
 # Bytes of the secret from which FLAME and bucketing draw.
@@ -25,13 +25,22 @@ class RobustRoundMean:
     """
 
     def __init__(
-        self, table: RobustTable, size: int, most: int, folder: Path | None, draw: Callable[[int], bytes]
+        self,
+        table: RobustTable,
+        size: int,
+        most: int,
+        folder: Path | None,
+        draw: Callable[[int], bytes],
+        spare: SpareRows | None = None,
     ) -> None:
-        """Takes at most `most` updates of `size` values; those beyond the table's memory go to `folder`."""
+        """Takes at most `most` updates of `size` values; those beyond the table's memory go to `folder`.
+
+        The memory comes from `spare`, if given, and goes back there.
+        """
         memory = min(table.memory * MIB, most * size * VALUE_BYTES)
         self._table = table
         self._seed = int.from_bytes(draw(SEED_BYTES), "big")
-        self._mean = RobustMean(table.aggregator(self._seed), UpdateSpool(size, memory, folder))
+        self._mean = RobustMean(table.aggregator(self._seed), UpdateSpool(size, memory, folder, spare))
         self.refused = 0
         self._failure: StoreError | None = None
 

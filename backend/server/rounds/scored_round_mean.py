@@ -17,7 +17,7 @@ from backend.numerics.reputation.suspicion import EvidenceKind, SuspicionRules, 
 from backend.numerics.reputation.update_sketch import SketchHistory, UpdateSketcher
 from backend.numerics.vectors import VALUE_BYTES, Vector, Vector64
 from backend.server.rounds.robust_round_mean import MIB, SEED_BYTES
-from backend.stores.updates.spool import UpdateSpool
+from backend.stores.updates.spool import SpareRows, UpdateSpool
 
 # Of the updates that [security.robust] does not say it of.
 _MEMORY_MIB = 512
@@ -61,11 +61,18 @@ class ScoredRoundMean:
     """
 
     def __init__(
-        self, table: RobustTable | None, size: int, most: int, folder: Path | None, scoring: UpdateScoring
+        self,
+        table: RobustTable | None,
+        size: int,
+        most: int,
+        folder: Path | None,
+        scoring: UpdateScoring,
+        spare: SpareRows | None = None,
     ) -> None:
+        """Takes at most `most` updates of `size` values; see RobustRoundMean for `folder` and `spare`."""
         memory = (table.memory if table else _MEMORY_MIB) * MIB
         self._table, self._scoring = table, scoring
-        self._spool = UpdateSpool(size, min(memory, most * size * VALUE_BYTES), folder)
+        self._spool = UpdateSpool(size, min(memory, most * size * VALUE_BYTES), folder, spare)
         self._added: list[tuple[ScoredUpdate, int, bool]] = []
         self._failure: StoreError | None = None
         self._left_out: set[int] = set()

@@ -33,6 +33,7 @@ from backend.server.rounds.scored_round_mean import ScoredRoundMean, UpdateScori
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import ReputationRecord
+from backend.stores.updates.spool import SpareRows
 
 # Effects of the round machine and of secure aggregation.
 Effect: TypeAlias = round_effects.Effect | server_effects.Effect
@@ -50,6 +51,7 @@ class RoundState:
     `account` tracks the privacy budget of clients; `noise` is the noise that the server adds, from random
     bytes of `draw`. `scratch` is a folder for updates that a rule keeps; None is the system's. `book` has the
     reputation of clients, from the records `reputations`; `scoring` is what their updates are scored with.
+    `spare_rows` has the memory of a rule's updates between rounds.
     """
 
     task: Task
@@ -66,6 +68,7 @@ class RoundState:
     scoring: UpdateScoring | None = field(init=False)
     noise: CentralNoise | None = field(init=False)
     uploads: UpdateUploads = field(init=False)
+    spare_rows: SpareRows = field(default_factory=SpareRows)
     connected: ConnectedClients = field(default_factory=ConnectedClients)
     accumulator: RoundAccumulator = field(default_factory=lambda: RoundAccumulator(WeightedMean(0)))
     masked: MaskedGroups | None = None
@@ -92,13 +95,18 @@ class RoundState:
         """Notifies observers."""
         self.observer.notice(self.task.file.name, event)
 
+    def rest(self) -> None:
+        """Frees memory for updates, because none is expected for a while."""
+        self.uploads.rest()
+        self.spare_rows.rest()
+
     def mean(self, size: int, most: int) -> UpdateMean | ScoredRoundMean:
         """Returns an empty mean of updates with `size` values each, of at most so many clients or groups."""
         robust = self.task.file.security.robust
         if self.scoring is not None:
-            return ScoredRoundMean(robust, size, most, self.scratch, self.scoring)
+            return ScoredRoundMean(robust, size, most, self.scratch, self.scoring, self.spare_rows)
         if robust is not None:
-            return RobustRoundMean(robust, size, most, self.scratch, self.draw)
+            return RobustRoundMean(robust, size, most, self.scratch, self.draw, self.spare_rows)
         return self.noise.mean(size) if self.noise else WeightedMean(size)
 
     def next_clip(self, accumulator: RoundAccumulator) -> float:

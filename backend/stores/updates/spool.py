@@ -46,17 +46,49 @@ class SpooledRow:
         return values
 
 
+class SpareRows:
+    """Owns the array of a closed spool until the next one takes it.
+
+    Fresh pages of memory can cost more than to copy a round's updates into them. May be called in any thread.
+    """
+
+    def __init__(self) -> None:
+        self._kept: NDArray[np.float32] | None = None
+        self._rests = False
+
+    def take(self, rows: int, size: int) -> NDArray[np.float32]:
+        """Returns an array with at least `rows` rows of `size` values, whatever they are."""
+        kept, self._kept, self._rests = self._kept, None, False
+        if kept is not None and len(kept) >= rows and kept.shape[1] == size:
+            return kept
+        return np.empty((rows, size), np.float32)
+
+    def keep(self, array: NDArray[np.float32]) -> None:
+        """Keeps an array that nobody uses any more, in place of the one before."""
+        if len(array) and not self._rests:
+            self._kept = array
+
+    def rest(self) -> None:
+        """Frees the array, and keeps none until the next `take`: no update is expected for a while."""
+        self._kept, self._rests = None, True
+
+
 class UpdateSpool:
     """Owns the updates of one round, of `size` values each, in the order of arrival.
 
     The first ones, up to `memory_bytes`, are rows of one array, which takes memory as they arrive; the file
-    in `folder` is made for the first update beyond.
+    in `folder` is made for the first update beyond. The array comes from `spare`, and goes there at the end.
     """
 
-    def __init__(self, size: int, memory_bytes: int, folder: Path | None = None) -> None:
+    def __init__(
+        self, size: int, memory_bytes: int, folder: Path | None = None, spare: SpareRows | None = None
+    ) -> None:
         self._size, self._folder = size, folder
         capacity = memory_bytes // max(size * VALUE_BYTES, 1)
-        self._memory = np.empty((min(capacity, sys.maxsize // max(size, 1)), size), np.float32)
+        self._spare = spare
+        rows = min(capacity, sys.maxsize // max(size, 1))
+        self._array = spare.take(rows, size) if spare else np.empty((rows, size), np.float32)
+        self._memory = self._array[:rows]
         self._file: Any = None
         self._count = 0
 
@@ -94,7 +126,10 @@ class UpdateSpool:
 
     def close(self) -> None:
         """Frees memory and disk. Rows must no longer be in use."""
-        self._memory, self._count = self._memory[:0].copy(), 0
+        if self._spare is not None:
+            self._spare.keep(self._array)
+        self._array = self._memory = np.empty((0, self._size), np.float32)
+        self._count = 0
         if self._file is not None:
             self._file.close()
             self._file = None

@@ -15,7 +15,7 @@ from backend.numerics.aggregators.coordinate_rules import trimmed_mean
 from backend.numerics.aggregators.pre_aggregators import nnm
 from backend.numerics.aggregators.robust_mean import RobustMean
 from backend.numerics.aggregators.selection_rules import multi_krum
-from backend.stores.updates.spool import UpdateSpool
+from backend.stores.updates.spool import SpareRows, UpdateSpool
 
 SIZE = 40_000
 UPDATES = np.random.default_rng(4).standard_normal((9, SIZE)).astype(np.float32)
@@ -91,3 +91,41 @@ def test_a_file_that_was_cut_is_a_store_error(tmp_path: Path) -> None:
         os.ftruncate(spool._file.fileno(), 100)
         with pytest.raises(StoreError, match="ends early"):
             row[:50]
+
+
+def test_a_spool_takes_the_memory_of_the_one_before_and_holds_its_own_updates(tmp_path: Path) -> None:
+    spare, arrays = SpareRows(), []
+    for count, first in ((9, 0), (4, 5), (9, 0)):
+        with UpdateSpool(SIZE, count * SIZE * 4, tmp_path, spare) as spool:
+            for update in UPDATES[first : first + count]:
+                spool.add(update)
+            assert spool.file_bytes == 0
+            rows = spool.rows()
+            assert isinstance(rows, np.ndarray)
+            np.testing.assert_array_equal(rows, UPDATES[first : first + count])
+            arrays.append(rows)
+        assert len(spool.rows()) == 0
+    assert np.shares_memory(arrays[0], arrays[1])
+    assert np.shares_memory(arrays[0], arrays[2])
+
+
+@pytest.mark.parametrize(("rows", "size"), [(10, SIZE), (9, SIZE + 1)])
+def test_memory_that_does_not_fit_is_not_taken(rows: int, size: int) -> None:
+    spare = SpareRows()
+    with UpdateSpool(SIZE, 9 * SIZE * 4, spare=spare) as spool:
+        spool.add(UPDATES[0])
+        before = spool.rows()
+    assert isinstance(before, np.ndarray)
+    assert not np.shares_memory(before, spare.take(rows, size))
+
+
+def test_a_round_that_ends_after_the_rest_leaves_no_memory_behind() -> None:
+    spare = SpareRows()
+    with UpdateSpool(SIZE, SIZE * 4, spare=spare) as spool:
+        spool.add(UPDATES[0])
+        rows = spool.rows()
+        spare.rest()
+    assert isinstance(rows, np.ndarray)
+    assert not np.shares_memory(rows, spare.take(1, SIZE))
+    spare.keep(rows)
+    assert np.shares_memory(rows, spare.take(1, SIZE))
