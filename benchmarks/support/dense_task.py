@@ -32,14 +32,14 @@ loss = "sparse_categorical_crossentropy"
 metrics = ["accuracy"]
 optimizer = { name = "sgd", learning_rate = 0.1 }
 """
-TASK = """name = "dense"
+TASK = """name = "{name}"
 title = "Dense"
 
 [model]
 file = "model.keras"
 bundle = "bundle"
 batch_size = 2
-optimizer = { name = "sgd", learning_rate = 0.1 }
+optimizer = {{ name = "sgd", learning_rate = 0.1 }}
 
 [data]
 source = "shards"
@@ -52,6 +52,7 @@ rounds = {rounds}
 min_available_clients = {available}
 quorum = {clients}
 deadline = 3600
+adaptive_deadline = false
 gather = 0
 """
 UNITS = """[coordination]
@@ -82,29 +83,34 @@ def widths(parameters: int) -> tuple[int, int]:
 
 
 def write_task(
-    folder: Path, parameters: int, clients: int, rounds: int, min_available_clients: int | None = None
+    folder: Path,
+    parameters: int,
+    clients: int,
+    rounds: int,
+    min_available_clients: int | None = None,
+    name: str = "dense",
+    more: str = "",
 ) -> Path:
     """Writes a task folder for so many clients and rounds; its bundle is converted on first use.
 
-    A round opens with `clients`, or `min_available_clients`, of them.
+    A round opens with `clients`, or `min_available_clients`, of them. `more` are further TOML tables.
     """
     available = min_available_clients or clients
-    return _write(
-        folder, parameters, clients, ROUNDS.format(rounds=rounds, clients=clients, available=available)
-    )
+    coordination = ROUNDS.format(rounds=rounds, clients=clients, available=available)
+    return _write(folder, name, parameters, clients, coordination + more)
 
 
 def write_units(folder: Path, parameters: int, shards: int, epochs: int) -> Path:
     """Writes a task of work units, one for each of so many shards, each trained by one client."""
-    return _write(folder, parameters, shards, UNITS.format(epochs=epochs))
+    return _write(folder, "dense", parameters, shards, UNITS.format(epochs=epochs))
 
 
-def _write(folder: Path, parameters: int, shards: int, coordination: str) -> Path:
-    task = folder / "dense"
+def _write(folder: Path, name: str, parameters: int, shards: int, coordination: str) -> Path:
+    task = folder / name
     task.mkdir(parents=True)
     (task / "bundle").symlink_to(_bundle(parameters))
     _write_shards(task / "shards", widths(parameters)[0], shards)
-    (task / "task.toml").write_text(TASK + coordination, "utf-8")
+    (task / "task.toml").write_text(TASK.format(name=name) + coordination, "utf-8")
     return task
 
 

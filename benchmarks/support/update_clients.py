@@ -68,20 +68,33 @@ class Volunteer(Thread):
         for message in self._frames():
             match message:
                 case Train():
+                    self.begin_round()
                     self._fetch(message.weights)
                     plan, sent = message, 0
                     self._offer(message)
                 case Credit():
                     assert plan is not None
                     sent = self._send(plan, sent, message.until)
+                    if sent == len(self._update):
+                        self.end_upload()
                 case Version():
                     self.traffic.append((self._sent, self._received))
-                    if self._leads:
-                        print("version", message.version, flush=True)
+                    self.end_round(message.version)
                     if message.version == self._versions:
                         return
                 case Refused() | Closing():
                     raise RuntimeError(message.reason)
+
+    def begin_round(self) -> None:
+        """Is called before it fetches the version of a round; may block."""
+
+    def end_upload(self) -> None:
+        """Is called when it has written the last byte of its update."""
+
+    def end_round(self, version: int) -> None:
+        """Is called when it learns of `version`."""
+        if self._leads:
+            print("version", version, flush=True)
 
     def _introduce(self) -> None:
         self._say(
