@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -9,6 +8,7 @@ import pytest
 
 from backend.commands.build import build_task
 from backend.settings import assets_folder
+from tests.support.environment.http_thread import serving
 
 
 @pytest.fixture(scope="session")
@@ -40,19 +40,12 @@ class BlobServer:
             def log_message(self, *_: object) -> None:
                 """Keeps the tests' output quiet."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        self._thread = threading.Thread(target=self._server.serve_forever)
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_port}"
 
 
 @pytest.fixture
 def blob_server() -> Iterator[BlobServer]:
     server = BlobServer()
-    yield server
-    server.stop()
+    with serving(server.http):
+        yield server

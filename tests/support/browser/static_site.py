@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
+
+from tests.support.environment.http_thread import serving
 
 SECURITY = {
     "Content-Security-Policy": (
@@ -55,12 +56,5 @@ class _Handler(SimpleHTTPRequestHandler):
 @contextmanager
 def serve(mounts: Mapping[str, Path]) -> Iterator[str]:
     """Serves folders by prefix (such as `{"/harness/": path}`); yields the site's origin."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, mounts))
-    thread = Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, mounts))) as origin:
+        yield origin

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Thread
+from threading import Event
 from typing import Literal
+
+from tests.support.environment.http_thread import serving
 
 Fault = Literal["missing", "away", "redirect", "longer", "endless", "short", "silent"]
 
@@ -57,15 +59,11 @@ def elsewhere(files: Mapping[str, bytes], **more: Fault) -> Iterator[Elsewhere]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
     here.origin = f"http://127.0.0.1:{server.server_port}"
-    thread = Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield here
-    finally:
-        here.over.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving(server):
+        try:
+            yield here
+        finally:
+            here.over.set()
 
 
 def answer(here: Elsewhere, request: BaseHTTPRequestHandler) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 import pytest
 from playwright.async_api import Page
+
+from tests.support.environment.http_thread import serving
 
 pytestmark = pytest.mark.browser
 
@@ -73,12 +74,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
-    with Site() as server:
-        thread = Thread(target=server.serve_forever, daemon=True)
-        thread.start()
+    server = Site()
+    with serving(server):
         yield server
-        server.shutdown()
-        thread.join()
 
 
 @pytest.mark.parametrize("visit", [1, 2])

@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import numpy as np
 import pytest
 
 from backend.wire.messages import Accepted, Refused
+from tests.support.environment.http_thread import serving
 from tests.support.programs.program_process import Preload, run
 from tests.support.tasks.tiny_task import SIZE, write_task
 from tests.support.timeouts import PATIENCE
@@ -191,13 +191,8 @@ def test_what_is_no_address_is_told(address: str) -> None:
 def other_site(folder: Path) -> Iterator[str]:
     """Some web server that is not Minga."""
     handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
-    site = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    Thread(target=site.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{site.server_port}"
-    finally:
-        site.shutdown()
-        site.server_close()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as origin:
+        yield origin
 
 
 @pytest.mark.parametrize("content", [None, "<html>", "[1]", '{"a": 1}'])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -11,6 +10,7 @@ import pytest
 
 from backend.errors import PeerError, UnreachableError
 from backend.peer.mesh.server_link import MOST_PARCELS, Upstream, deposit
+from tests.support.environment.http_thread import serving
 
 
 class Store:
@@ -33,22 +33,15 @@ class Store:
             def log_message(self, *_: object) -> None:
                 """Keeps the tests' output quiet."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/weights"
-        self._thread = threading.Thread(target=self._server.serve_forever)
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_port}/weights"
 
 
 @pytest.fixture
 def store() -> Iterator[Store]:
     made = Store()
-    yield made
-    made.stop()
+    with serving(made.http):
+        yield made
 
 
 async def test_weights_are_brought_as_they_are(store: Store) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -15,6 +14,7 @@ from backend.errors import UnreachableError
 from backend.peer.session.azure import Azure
 from backend.peer.session.preemption import providers
 from tests.integration.peer.session.test_preemption import watching
+from tests.support.environment.http_thread import serving
 
 MACHINE = "Volunteers_3"
 
@@ -62,15 +62,8 @@ class _Handler(BaseHTTPRequestHandler):
 def service() -> Iterator[tuple[type[_Handler], str]]:
     """The service, whose events a test changes, and its address."""
     handler = type("AzureHandler", (_Handler,), {"events": [], "answers": {}})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield handler, f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as origin:
+        yield handler, origin
 
 
 async def test_a_notice_of_azure_stops_the_peer(service: tuple[type[_Handler], str]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -15,6 +14,7 @@ import pytest
 from backend.errors import UnreachableError
 from backend.peer.session.preemption import Ec2, Gce, Provider, providers, watch
 from backend.peer.session.progress import Value
+from tests.support.environment.http_thread import serving
 from tests.support.timeouts import PATIENCE
 
 ACTION = json.dumps({"action": "terminate", "time": "2026-11-22T16:30:00Z"})
@@ -72,15 +72,8 @@ def service() -> Iterator[tuple[Metadata, str]]:
     """A metadata service and its address, without http://."""
     metadata = Metadata()
     handler = type("Handler", (_Handler,), {"metadata": metadata})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield metadata, f"127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as origin:
+        yield metadata, origin.removeprefix("http://")
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 from collections.abc import Iterator
 from email import message_from_bytes
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -22,6 +21,7 @@ from backend.server.alerting import messenger as alert_messenger
 from backend.server.alerting.mail import OutgoingMail
 from backend.server.alerting.messenger import BURST, AlertDestinations, Messenger
 from backend.server.alerting.webhook import check_webhook, origin_of
+from tests.support.environment.http_thread import serving
 from tests.support.tasks.tiny_task import write_task
 
 TEXT = "For 30 minutes too few participants were here."
@@ -61,12 +61,9 @@ class Noting(HTTPServer):
 
 @pytest.fixture
 def hook() -> Iterator[Noting]:
-    with Noting() as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    server = Noting()
+    with serving(server):
         yield server
-        server.shutdown()
-        thread.join()
 
 
 class Post:
