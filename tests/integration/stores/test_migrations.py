@@ -10,15 +10,17 @@ import signal
 import sqlite3
 import sys
 import time
+from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import event
+from sqlalchemy import Engine, event, inspect
 
 from backend.errors import StoreError
 from backend.stores import schema, tables
@@ -60,10 +62,49 @@ def test_the_migrations_lead_to_the_tables_that_the_code_uses(tmp_path: Path, ol
     if old:
         old_schema.write_old_records(tmp_path / "records.sqlite")
     engine = sqlite_engine(tmp_path / "records.sqlite")
-    schema.upgrade(engine, "here")
+    schema.migrate(engine)
     with engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), tables.metadata) == []
     engine.dispose()
+
+
+def described(path: Path, make: Callable[[Engine], None]) -> dict[str, Any]:
+    """The columns, keys and indexes of each table that `make` makes in a new database."""
+    engine = sqlite_engine(path)
+    make(engine)
+    found = inspect(engine)
+    said = {
+        name: {
+            "columns": {str(column["name"]): str(column) for column in found.get_columns(name)},
+            "key": found.get_pk_constraint(name)["constrained_columns"],
+            "foreign": sorted(map(str, found.get_foreign_keys(name))),
+            "unique": sorted(map(str, found.get_unique_constraints(name))),
+            "indexes": sorted(map(str, found.get_indexes(name))),
+        }
+        for name in found.get_table_names()
+    }
+    engine.dispose()
+    return said
+
+
+def test_new_records_have_the_tables_that_the_migrations_lead_to(tmp_path: Path) -> None:
+    new = described(tmp_path / "new.sqlite", lambda engine: schema.upgrade(engine, "here"))
+    assert len(new) > 20
+    assert new == described(tmp_path / "migrated.sqlite", schema.migrate)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
+async def test_new_records_whose_server_was_killed_while_it_made_them_are_made_again(tmp_path: Path) -> None:
+    for statements in range(0, 1000, 5):
+        path = tmp_path / f"records-{statements}.sqlite"
+        code = Upgrade(path, statements, new=True).end()
+        records = sqlite_records(path)
+        assert await records.open_run("digits", "x" * 64) == 1
+        await records.close()
+        if code == 0:
+            break
+        assert code == -signal.SIGKILL
+    assert statements > len(tables.metadata.tables)
 
 
 def test_the_head_is_the_newest_migration() -> None:
@@ -100,12 +141,13 @@ def upgrade_in_a_process(path: str, begun: Connection, statements: int | None) -
 
 
 class Upgrade:
-    """One upgrade of old records in a process of its own, from the moment when it begins."""
+    """One upgrade of old (or new) records in a process of its own, from the moment when it begins."""
 
-    def __init__(self, path: Path, statements: int | None = None) -> None:
+    def __init__(self, path: Path, statements: int | None = None, new: bool = False) -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(["tests.integration.stores.test_migrations", "alembic.command"])
-        old_schema.write_old_records(path)
+        if not new:
+            old_schema.write_old_records(path)
         heard, begun = context.Pipe(duplex=False)
         self.process = context.Process(target=upgrade_in_a_process, args=(str(path), begun, statements))
         self.process.start()
