@@ -33,6 +33,7 @@ KERAS = (
     "tests/conformance/native_graphs",
     "tests/conformance/official_converter",
     "tests/integration/peer/training/test_evaluator.py",
+    "tests/integration/peer/training/test_read_tables.py",
     "tests/integration/peer/training/test_trainer.py",
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import subprocess
 import sys
 from pathlib import Path
@@ -73,6 +74,24 @@ def test_a_step_waits_for_those_it_needs_and_is_left_out_where_one_failed(folder
     assert "fails        FAILED" in told
     assert "hopes        not run" in told
     assert told.splitlines()[-1] == "  the step fails failed: see .make/lane/fails.log"
+
+
+def imports_tensorflow(path: Path) -> bool:
+    """Whether a module imports TensorFlow or Keras when it is imported itself."""
+    names = [
+        name
+        for node in ast.parse(path.read_text("utf-8")).body
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in ([alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module])
+    ]
+    return any(str(name).partition(".")[0] in ("keras", "tensorflow") for name in names)
+
+
+def test_only_the_step_of_keras_imports_tensorflow_into_its_own_processes() -> None:
+    files = [path for path in (ROOT / "tests").rglob("test_*.py") if imports_tensorflow(path)]
+    assert files
+    names = [str(path.relative_to(ROOT)) for path in files]
+    assert [name for name in names if not name.startswith(lane_steps.KERAS)] == []
 
 
 def test_what_a_step_prints_is_shown_with_its_name_and_kept(
