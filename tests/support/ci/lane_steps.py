@@ -103,29 +103,29 @@ def pure(words: tuple[str, ...]) -> Step:
     """Returns the tests without servers, with the joint coverage goal of the pure floors."""
     tests = pytest("pure", *PURE, *without(SERVICES), "-m", "not long", *words, workers=CORES)
     if words:
-        return Step("pure", (python(*tests),), cores=2, is_python_test=True)
+        return Step("pure", (python(*tests),), is_python_test=True)
     measured = (
         program("coverage", "erase"),
         program("coverage", "run", "-m", *tests),
         program("coverage", "combine", "--quiet"),
         program("coverage", "report", "--skip-covered"),
     )
-    return Step("pure", measured, cores=2, is_python_test=True)
+    return Step("pure", measured, is_python_test=True)
 
 
 def keras(words: tuple[str, ...]) -> Step:
     """Returns the tests that convert in their own process."""
     tests = pytest("keras", *KERAS, "-m", "not long", *words, workers=CORES)
-    return Step("keras", (python(*tests),), cores=2, after=("zoo",), is_python_test=True)
+    return Step("keras", (python(*tests),), after=("zoo",), is_python_test=True)
 
 
 def driven(words: tuple[str, ...]) -> Step:
     """Returns the tests of servers, peers and browsers.
 
-    They also wait, so two run at a time on each core.
+    They also wait, so two run at a time on each core, and steps that compute fill the pauses.
     """
     tests = pytest("driven", *DRIVEN, *without(KERAS), *SERVICES, "-m", "not long", *words, workers=2 * CORES)
-    return Step("driven", (python(*tests),), cores=2, after=("gallery", "zoo"), is_python_test=True)
+    return Step("driven", (python(*tests),), after=("gallery", "zoo"), is_python_test=True)
 
 
 def fast(words: tuple[str, ...]) -> list[Step]:
@@ -137,9 +137,11 @@ def fast(words: tuple[str, ...]) -> list[Step]:
 
 def short(words: tuple[str, ...]) -> list[Step]:
     """Returns the lane required for landing; with `words` for pytest, only Python's tests."""
-    tests = [pure(words), keras(words), driven(words)]
-    # The longest step runs first, so that both cores become free for the tests at the same time.
-    return [gallery(), ZOO, *tests] if words else [TYPESCRIPT, ZOO, TYPES, gallery(), STYLE, *tests]
+    # The driven tests take longest and wait: they run beside all others, which follow each other. The last of
+    # these have a process for each core, and use both where the driven tests end before them.
+    made = [ZOO, gallery(), driven(words)]
+    tests = [pure(words), keras(words)]
+    return [*made, *tests] if words else [*made, TYPESCRIPT, TYPES, STYLE, *tests]
 
 
 def long(words: tuple[str, ...]) -> list[Step]:
