@@ -24,9 +24,12 @@ MODELS = [
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bundles of those cases that this run tests."""
     made = tmp_path_factory.mktemp("joint")
-    run_module("tests.support.keras.joint_bundles", str(made))
+    items = [item for item in request.session.items if item.path == request.path]
+    names = {str(item.callspec.params["name"]) for item in items if isinstance(item, pytest.Function)}
+    run_module("tests.support.keras.joint_bundles", str(made), *sorted(names))
     return made
 
 

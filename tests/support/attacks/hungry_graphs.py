@@ -1,6 +1,7 @@
 """Graphs of a few hundred bytes that want gigabytes, run by a peer's code in a process with limited memory.
 
-Usage: `MODULE NAME`. Prints what the peer said, or "ran"; a process that ends in another way was ended.
+Usage: `MODULE NAME...`. Prints a line for each graph: its name and what the peer said, or "ran". A process
+that ends in another way was ended, and has no line for that graph and the next ones.
 """
 
 from __future__ import annotations
@@ -75,22 +76,27 @@ def serialized(tf: Any, name: str) -> bytes:
 
 
 def main() -> None:
-    """Runs one graph as a peer does."""
+    """Runs the graphs as a peer does, one after the other."""
     tf = import_tensorflow()
-    graph = serialized(tf, sys.argv[1])
+    graphs = {name: serialized(tf, name) for name in sys.argv[1:]}
+    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
+    for name, graph in graphs.items():
+        print(name, run(graph), flush=True)
+
+
+def run(graph: bytes) -> str:
+    """Returns what a peer says of a graph, or "ran"."""
     files = {f"native/{one}.pb": b"" for one in SIGNATURES} | {"weights.bin": bytes(4 * SIZE)}
     bundle = manifest(files | {f"{one}/model.json": b"" for one in SIGNATURES}, 0)
     bundle["signatures"]["predict"]["outputs"] = [
         {"name": "y", "tensor": "Sum", "shape": [1], "dtype": "float32"}
     ]
-    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     try:
         graphs = import_graphs(check_bundle(json.dumps(bundle).encode(), {"predict": graph}), "cpu")
         graphs.run["predict"]({})
     except BundleError as error:
-        sys.stdout.write(f"refused: {error}\n")
-    else:
-        sys.stdout.write("ran\n")
+        return f"refused: {error}"
+    return "ran"
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Write bundles of models with several objectives, their batches, and what the native graphs make of them.
 
-Usage: python -m tests.support.keras.joint_bundles DIR
+Usage: python -m tests.support.keras.joint_bundles DIR CASE...
 
 DIR/<case>/ holds the bundle and, in reference/, what tests/support/keras/reference.py describes, except that
 the native graphs computed it. The converter has compared those with Keras (`checked` in the manifest).
@@ -93,8 +93,8 @@ def write_inputs(given: list[dict[str, Any]], reference: Path) -> None:
 
 
 def main() -> None:
-    """Write all cases."""
-    for name in CASES:
+    """Write the cases."""
+    for name in sys.argv[2:]:
         write_case(name, Path(sys.argv[1]) / name)
 
 
