@@ -10,7 +10,6 @@ pytestmark = pytest.mark.tensorflow
 QUICK = (
     "vision:mnist_convnet",
     "vision:basnet_segmentation",
-    "text:text_classification_with_switch_transformer",
     "text:text_classification_from_scratch (end to end)",
     "timeseries:timeseries_weather_forecasting",
     "recommender:movielens_recommendations_embeddings",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
 from typing import Any
 
 import keras
 import numpy as np
 import pytest
+from _pytest.mark import ParameterSet
 from keras import layers
 
 from converter.objectives import joint_objectives, output_functions
@@ -28,6 +29,11 @@ def seed() -> Iterator[None]:
     keras.utils.set_random_seed(3)
     yield
     keras.backend.clear_session()
+
+
+def short_unless(name: str, long: Container[str]) -> ParameterSet:
+    """A parameter that the short lane has unless its name is among the long ones."""
+    return pytest.param(name, marks=pytest.mark.long if name in long else ())
 
 
 def converted(convert: Convert, model: Any, objectives: Any, **settings: Any) -> Any:
@@ -146,7 +152,11 @@ CASES: dict[str, tuple[Callable[[], Any], Any, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+# Other tests convert these models with the same losses, or train them for many steps.
+LONG_CASES = ("an adversarial pair", "one optimizer for all")
+
+
+@pytest.mark.parametrize("case", [short_unless(case, LONG_CASES) for case in CASES])
 def test_a_bundle_with_objectives_is_what_keras_computes(case: str, convert: Convert) -> None:
     build, objectives, settings = CASES[case]
     bundle = converted(convert, build(), objectives, **settings)
@@ -277,7 +287,11 @@ MISTAKES: dict[str, tuple[str, Any, str, Callable[[Any], Any]]] = {
 }
 
 
-@pytest.mark.parametrize("mistake", MISTAKES)
+# One mistake in gradients, one in weights, one in optimizers and one in losses are caught in the short lane.
+LONG_MISTAKES = ("one rate for all", "a target of 0")
+
+
+@pytest.mark.parametrize("mistake", [short_unless(mistake, LONG_MISTAKES) for mistake in MISTAKES])
 def test_the_comparison_with_keras_catches_a_mistake(
     mistake: str, convert: Convert, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""Units of 512 steps on `digits`, clients that send results of them, and `minga replay`."""
+"""Units of 256 steps on `digits`, clients that send results of them, and `minga replay`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.timeouts import PATIENCE
 from tests.support.web.server_process import Server
 from tests.support.web.unit_client import UnitClient
 
-STEPS = 512
+STEPS = 256
 Answer = dict[str, Any]
 
 

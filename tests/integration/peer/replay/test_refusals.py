@@ -100,9 +100,9 @@ def test_a_result_with_other_bits_and_a_made_up_trace_are_named(
     file = trace_of(server, unit, tmp_path / "trace")
     assert main(["replay", "digits", str(unit), "--server", server.url, "--against", str(file)]) == DIFFERS
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith(f"Unit {unit}, 512 steps, replayed: its update has the SHA-256 ")
+    assert lines[0].startswith(f"Unit {unit}, 256 steps, replayed: its update has the SHA-256 ")
     assert lines[1].startswith(f"{client[:12]} (exact): DIFFERENT, its update has the SHA-256 ")
-    assert "and its weights went wrong between step 1 and 32 of 512;" in lines[1]
+    assert "and its weights went wrong between step 1 and 16 of 256;" in lines[1]
     assert lines[1].endswith("the server's verdict is valid.")
     assert lines[2].startswith("The other trace is wrong: at step 1 its hashes are not")
 

@@ -33,8 +33,8 @@ GOOD = 0.94
     [
         ([], 8),
         (['masking.server="active"', "masking.bits=20"], 8),
-        # Who sends a quarter of the values at a time takes longer.
-        (["masking.share=0.25", "masking.bits=24"], 20),
+        # Who sends a quarter of the values at a time takes longer. test_masked_sparse_updates has its sums.
+        pytest.param(["masking.share=0.25", "masking.bits=24"], 20, marks=pytest.mark.long),
     ],
 )
 def test_three_peers_learn_the_digits_though_nobody_sees_their_updates(
