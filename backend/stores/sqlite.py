@@ -9,8 +9,7 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from backend.errors import StoreError
-from backend.stores.database import Database
-from backend.stores.error_translation import translated
+from backend.stores.database import Database, database_translated
 from backend.stores.records import SqlRecords
 
 _BUSY_MILLISECONDS = 5000
@@ -23,7 +22,7 @@ def sqlite_records(path: Path) -> SqlRecords:
 
 def sqlite_database(path: Path) -> Database:
     """Opens the embedded database, a file with a write-ahead log. Raises StoreError when it is damaged."""
-    with translated(f"The records in {path} cannot be opened"):
+    with database_translated(f"The records in {path} cannot be opened"):
         engine = sqlite_engine(path)
         _check_pages(engine, path)
     return Database(engine, str(path))

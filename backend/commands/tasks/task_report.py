@@ -11,8 +11,8 @@ from rich.markup import escape
 from rich.padding import Padding
 
 from backend.commands.terminal.tables import indented, listing
-from backend.server.hosting.task_loader import NOT_BUILT
 from backend.server.tasks.formatting import number, size
+from backend.server.tasks.gallery import NOT_BUILT
 from backend.web.pages.template_words import ENGLISH, counted
 
 JsonObject = Mapping[str, Any]

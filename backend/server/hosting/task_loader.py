@@ -28,6 +28,7 @@ from backend.server.integrity.version_measurements import VersionMeasurements
 from backend.server.observers.hooks import RoundEndHook
 from backend.server.observers.task_events import RoundEnded
 from backend.server.schemes import scheme_of
+from backend.server.tasks.gallery import NOT_BUILT
 from backend.server.tasks.task import load_task, overrides_of
 from backend.server.tasks.task_validation import check_program
 from backend.server.versions.version_history import VersionHistory
@@ -35,7 +36,6 @@ from backend.server.versions.version_history import VersionHistory
 log = structlog.stdlib.get_logger("minga")
 
 BUILD_SCRIPT = "build.py"
-NOT_BUILT = "Not built yet: run `minga build`."
 # Seconds between retries, each of which reads the whole bundle: short at first for an operator who is mending
 # the task, then long.
 FIRST_PAUSE, LONGEST_PAUSE = 5.0, 60.0

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 Summary = Mapping[str, Any]
+# Why a server does not serve a task whose bundle was never made.
+NOT_BUILT = "Not built yet: run `minga build`."
 
 
 def missing(summary: Summary) -> int:

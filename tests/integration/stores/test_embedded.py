@@ -20,8 +20,8 @@ from backend.stores.access import AccessRecords, AccountRecord
 from backend.stores.alerts import AlertStore
 from backend.stores.blobs import FileBlobs
 from backend.stores.contracts import BlobStore, Records, RoundResult
+from backend.stores.database import database_translated
 from backend.stores.embedded import open_stores
-from backend.stores.error_translation import translated
 from backend.stores.plan_changes import PlanChanges
 from backend.stores.records import SqlRecords
 from backend.stores.sql_access import SqlAccess
@@ -175,7 +175,7 @@ def test_a_full_disk_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     ],
 )
 def test_errors_of_the_database_are_sentences(text: str, sentence: str) -> None:
-    with pytest.raises(StoreError, match=rf"^Recording: .*{sentence}"), translated("Recording"):
+    with pytest.raises(StoreError, match=rf"^Recording: .*{sentence}"), database_translated("Recording"):
         raise OperationalError("INSERT", {}, sqlite3.OperationalError(text))
 
 

@@ -187,6 +187,12 @@ def test_what_is_no_address_is_told(address: str) -> None:
     assert f"'{address}' is not a server address; write it like http://127.0.0.1:8000." in done.stderr
 
 
+def test_its_commands_start_without_what_only_servers_need() -> None:
+    code = "import sys, backend.commands.tasks.task; print({'sqlalchemy', 'starlette'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
+
+
 @contextmanager
 def other_site(folder: Path) -> Iterator[str]:
     """Some web server that is not Minga."""
