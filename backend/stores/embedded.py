@@ -23,11 +23,13 @@ from backend.stores.sql_plan_changes import SqlPlanChanges
 from backend.stores.sql_task_lives import SqlLives
 from backend.stores.sqlite import sqlite_database
 from backend.stores.task_lives import Lives
+from backend.stores.updates.kept_updates import KeptUpdateFolders
 from backend.stores.volunteer_devices import VolunteerDevices
 
 RECORDS = "records.sqlite"
 # Temporary files of hosts; a killed server leaves them behind.
 SCRATCH = "scratch"
+KEPT_UPDATES = "kept_updates"
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Stores:
     """The stores of a server; owns the lock on its data folder until `close`.
 
     `secret` is the data folder's own key, which never leaves the server. `scratch` is the path for temporary
-    files; its user creates the folder.
+    files; its user creates the folder. `kept_updates` are single updates of rounds, for tasks that keep them.
     """
 
     records: Records
@@ -48,6 +50,7 @@ class Stores:
     lock: sqlite3.Connection
     secret: bytes = field(repr=False)
     scratch: Path
+    kept_updates: KeptUpdateFolders
 
     async def check(self) -> None:
         """Returns if the stores are writable now; raises StoreError otherwise."""
@@ -85,6 +88,7 @@ def open_stores(folder: Path) -> Stores:
             lock,
             read_secret(folder),
             folder / SCRATCH,
+            KeptUpdateFolders(folder / KEPT_UPDATES),
         )
     except StoreError:
         lock.close()

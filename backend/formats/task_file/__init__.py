@@ -12,7 +12,7 @@ from backend.formats.task_file.publication import Consent, Ethics, Licence, Try
 from backend.formats.task_file.reading.reader import parse_task, read_task_file
 from backend.formats.task_file.reputation import ReputationTable
 from backend.formats.task_file.robust import RobustTable
-from backend.formats.task_file.security import MaskingTable, Security
+from backend.formats.task_file.security import KeptUpdatesTable, MaskingTable, Security
 from backend.formats.task_file.task_file import TaskFile
 from backend.formats.task_file.units import Units
 from backend.formats.task_file.url_data import UrlData, UrlFile
@@ -26,6 +26,7 @@ __all__ = [
     "Ethics",
     "Exactness",
     "IntegrityTable",
+    "KeptUpdatesTable",
     "Licence",
     "MaskingTable",
     "ModelTable",

@@ -15,6 +15,7 @@ from backend.wire.masked_messages import Aggregation, Server
 
 # With more clients, a round's roster would exceed the maximum length of a server's frame.
 MAX_HONEST = 2048
+MIB = 1 << 20
 
 
 class MaskingTable(TaskTable, frozen=True):
@@ -55,12 +56,27 @@ class MaskingTable(TaskTable, frozen=True):
         return max(1, self.min_clients // 4) if self.max_per_household is None else self.max_per_household
 
 
+class KeptUpdatesTable(TaskTable, frozen=True):
+    """Keeps the updates that made the last `rounds` versions, for the owner to try another rule on them.
+
+    All kept rounds of the task together take at most `disk` MiB.
+    """
+
+    rounds: Annotated[int, Meta(ge=1, le=50)]
+    disk: Annotated[int, Meta(ge=1, le=4096)] = 512
+
+    @property
+    def most_bytes(self) -> int:
+        """The most bytes that kept rounds take together."""
+        return self.disk * MIB
+
+
 class Security(TaskTable, frozen=True):
     """Bounds single clients, and lists the ways to aggregate updates.
 
     A client uses the first entry of `aggregation` that it supports. `robust` has a rule in place of the mean,
     `reputation` leaves out clients after evidence against them, `integrity` has the checks of versions before
-    they are offered.
+    they are offered, and `kept_updates` says of how many rounds single updates are kept.
     """
 
     max_update_norm: Positive = 100.0
@@ -69,6 +85,7 @@ class Security(TaskTable, frozen=True):
     robust: RobustTable | None = None
     reputation: ReputationTable | None = None
     integrity: IntegrityTable | None = None
+    kept_updates: KeptUpdatesTable | None = None
 
     def __post_init__(self) -> None:
         if len(set(self.aggregation)) < len(self.aggregation):

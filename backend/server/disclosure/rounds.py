@@ -18,7 +18,7 @@ from backend.server.disclosure.statement import (
     of_public_examples,
     readers,
 )
-from backend.translation import gettext
+from backend.translation import gettext, ngettext
 
 
 def disclose_rounds(file: TaskFile, guarantee: Guarantee | None) -> Disclosure:
@@ -86,12 +86,29 @@ def _server(file: TaskFile, promise: Iterable[str]) -> Iterator[str]:
             "The server keeps how suspect they looked, and a code for your network, until the task or your "
             "account is deleted. The task's owner sees the first; other participants see neither."
         )
+    if (kept := file.security.kept_updates) is not None:
+        yield from _kept(kept.rounds)
     yield from promise
     yield gettext(
         "It knows your device by a random number, and what it computes with, when it takes part and how many "
         "updates came from it. As for every web site, it sees your network address."
     )
     yield from data_host(file)
+
+
+def _kept(rounds: int) -> Iterator[str]:
+    """Yields how long single updates are kept, and what for."""
+    yield ngettext(
+        "It keeps your update until %(count)s later round has ended with a new version, or the task is "
+        "deleted, with your random number and the number of examples.",
+        "It keeps your update until %(count)s later rounds have ended with a new version, or the task is "
+        "deleted, with your random number and the number of examples.",
+        rounds,
+    ) % {"count": rounds}
+    yield gettext(
+        "From kept updates it works out what another rule would have made of a round. The task's owner sees "
+        "the results, and which updates that rule leaves out. Nobody is sent a kept update."
+    )
 
 
 def _masked(file: TaskFile) -> Iterator[str]:

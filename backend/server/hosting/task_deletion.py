@@ -75,6 +75,7 @@ class Deletions:
         await self.stores.lives.forget_life(name)
         await self.stores.alerts.forget_alerts(name)
         await self.stores.plans.forget_plan(name)
+        await asyncio.to_thread(self.stores.kept_updates.forget, name)
         await self.roles.forget(name)
 
 

@@ -69,6 +69,8 @@ class HostFactory:
         changes = await stores.plans.plan_changes(name)
         task = await load_task(path, overrides_of(name, self.overrides), self.allowed, blobs, changes)
         check_program(task.file, task.bundle.manifest, await asyncio.to_thread(self.program))
+        if task.file.security.kept_updates is None:
+            await asyncio.to_thread(stores.kept_updates.forget, name)
         run = await records.open_run(name, task.bundle.identity)
         history = VersionHistory(task, records, blobs, run)
         await history.open(time.time())

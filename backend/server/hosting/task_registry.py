@@ -272,7 +272,10 @@ class TaskRegistry:
         self._running[name] = asyncio.create_task(host.run())
 
     async def _sweep(self) -> None:
-        """Deletes blobs that no record names: leftovers of a killed server, and released versions."""
+        """Deletes what no task has: kept updates, blobs that a killed server left, and released versions."""
+        with suppress(StoreError):  # It is tried again at the next start.
+            named = self.reserved_names() | set(self.problems)
+            await asyncio.to_thread(self._stores.kept_updates.sweep, named)
         if self.problems:
             return  # The blobs of a task that failed to open would be deleted.
         try:

@@ -86,7 +86,7 @@ class AggregationJobs:
     def stop(self) -> None:
         """Ends the worker thread after the last job, and frees the updates of an open round."""
         self._worker.shutdown()
-        self._state.accumulator.mean.close()
+        self._state.accumulator.close()
 
     # Called by the effect runner.
 
@@ -118,7 +118,7 @@ class AggregationJobs:
         contributions = accumulator.contributions(self._state.connected.devices, counted=False)
         reputations = self._judge(accumulator, counted=False)
         # Submitted here, as in `add`: after the updates that were accepted.
-        self._ask_worker(accumulator.mean.close)
+        self._ask_worker(accumulator.close)
         self._background.spawn(
             self._record_abandoned(record, contributions, reputations, accumulator.checked)
         )
@@ -191,10 +191,13 @@ class AggregationJobs:
             log.error("version not made", task=task.file.name, round=accumulator.round, reason=reason)
             await self._post(VersionFailed(reason))
             return
+        # Submitted before a next round can open, whose updates follow in the same thread.
+        kept = self._ask_worker(lambda: accumulator.keep(record, history.run, version.version))
         self._state.notice(task_events.VersionMade(version.version, loop.time() - began))
         self._state.notice(task_events.RoundEnded(record, version))
         await self._post(VersionWritten(version))
         await self._submit(version)
+        await kept
         await self._let_go()
 
     async def _restore(self, restoring: RollbackRequested, number: int) -> None:
@@ -260,6 +263,8 @@ class AggregationJobs:
     async def _let_go(self) -> None:
         # Versions that clients train from or evaluate now, and those that the server evaluates next.
         busy = {self._state.machine.version} | (self._evaluator.waiting if self._evaluator else set())
+        # Another rule is tried from the version that the first kept round began with.
+        busy |= self._state.kept.versions if self._state.kept else set()
         await self._state.history.let_go(busy, self._clock())
 
     async def _record_evaluation(self, evaluation: EvaluationRecord) -> None:

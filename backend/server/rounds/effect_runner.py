@@ -101,6 +101,7 @@ class RoundEffectRunner:
             masked=masked,
             groups=opened.groups,
             private=self._state.task.file.privacy is not None,
+            kept=self._state.kept,
         )
         self._state.machine.took_part(self._state.taken)
         self._state.notice(task_events.RoundOpened(opened.round, opened.version, cohort))

@@ -38,6 +38,7 @@ from backend.server.rounds.suspect_report import suspect_rows, tolerance
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import BlobStore, ReputationRecord, VersionRecord
+from backend.stores.updates.kept_updates import KeptUpdates
 from backend.wire import messages
 from backend.wire.client_id import client_id
 
@@ -49,7 +50,8 @@ class RoundsHost(TaskHost):
     receives events; `limits` bound what clients may request. `account` is the account of [privacy], whose
     noise is made from random bytes of `draw`. `lots` decide who is selected; they are secret, and the same
     after a restart, so that a round that was open gets its cohort again. `scratch` is an existing folder for
-    the updates of a robust rule; by default the system's. `reputations` are the recorded ones.
+    the updates of a robust rule; by default the system's. `reputations` are the recorded ones. `kept` keeps
+    single updates after their round; None keeps none.
     """
 
     def __init__(
@@ -66,12 +68,13 @@ class RoundsHost(TaskHost):
         lots: Lots | None = None,
         scratch: Path | None = None,
         reputations: Sequence[ReputationRecord] = (),
+        kept: KeptUpdates | None = None,
     ) -> None:
         observers = Observers([observer])
         lots = lots or Lots(secrets.token_bytes(32))
         machine = _machine(task, history, account, lots)
         self._state = state = RoundState(
-            task, history, machine, observers, limits, account, draw, scratch, lots, reputations
+            task, history, machine, observers, limits, account, draw, scratch, lots, reputations, kept
         )
         mailbox: Mailbox[RoundHostEvent] = Mailbox(task.file.name, self._turn, self._next_due)
         super().__init__(task, history, mailbox, state.connected, state.background, observers)

@@ -18,6 +18,8 @@ from backend.server.rounds.group_sums import GroupSums, clients_of
 from backend.server.rounds.robust_round_mean import RobustRoundMean
 from backend.server.rounds.scored_round_mean import ScoredRoundMean, ScoredUpdate
 from backend.stores.contracts import ContributionRecord, RoundRecord
+from backend.stores.updates.kept_rounds import KeptOutcome
+from backend.stores.updates.kept_updates import KeptUpdates
 from backend.wire.messages import Offer
 
 # Kind and backend of each client.
@@ -54,7 +56,7 @@ class RoundOutcome:
 class RoundAccumulator:
     """Accumulates the updates of one round.
 
-    Owned by the task's host, except `mean`, `changes` and `masked`, which its worker thread owns.
+    Owned by the task's host, except `mean`, `changes`, `masked` and `kept`, which its worker thread uses.
 
     In a masked round all figures of clients are in the sums `masked`, and none in their offers. `mean` then
     has the means of its `groups`, if there are several.
@@ -63,7 +65,8 @@ class RoundAccumulator:
     `private` each update weighs 1, and neither losses nor numbers of examples are recorded.
     `refused` starts with the refusals after the previous round was recorded; `later` are those after this
     round was recorded. `factors` has those of the weights of updates under [security.reputation], 0 for one
-    that does not count. `checked` has the identities of newcomers whose updates were only checked.
+    that does not count. `checked` has the identities of newcomers whose updates were only checked. `kept`
+    keeps the updates that count; None where none are kept.
     """
 
     mean: UpdateMean | ScoredRoundMean
@@ -83,11 +86,16 @@ class RoundAccumulator:
     masked: GroupSums | None = None
     groups: tuple[tuple[str, ...], ...] = ()
     private: bool = False
+    kept: KeptUpdates | None = None
+    false_updates: int = 0
 
     def add(self, update: Vector, offer: Offer, client: str = "") -> None:
         """Adds an update of a client."""
+        factor = self.factors.get(client, 1.0)
+        if self.kept is not None and factor > 0.0:
+            self.kept.add(update, client, offer.examples * factor)
         if isinstance(self.mean, ScoredRoundMean):
-            scored = ScoredUpdate(client, self.version, offer.steps, self.factors[client])
+            scored = ScoredUpdate(client, self.version, offer.steps, factor)
             self.mean.add_scored(update, offer.examples, scored)
             return
         self.mean.add(update, 1 if self.private else offer.examples)
@@ -101,9 +109,31 @@ class RoundAccumulator:
 
     def end(self, seconds: float, false_updates: int) -> None:
         """Notes the end of the round after `seconds`: so many updates that a rule bears were refused."""
-        self.seconds = seconds
+        self.seconds, self.false_updates = seconds, false_updates
         if isinstance(self.mean, RobustRoundMean | ScoredRoundMean):
             self.mean.refused = false_updates
+
+    def keep(self, record: RoundRecord, run: int, made: int) -> None:
+        """Keeps the updates of the recorded round, which made version `made` of the run, if the task does."""
+        if self.kept is None:
+            return
+        self.kept.keep(
+            KeptOutcome(
+                run=run,
+                round=record.round,
+                version=record.version,
+                made=made,
+                rule=record.rule,
+                left_out=record.left_out,
+                refused=self.false_updates,
+            )
+        )
+
+    def close(self) -> None:
+        """Frees the updates of a round that is over or abandoned."""
+        self.mean.close()
+        if self.kept is not None:
+            self.kept.discard()
 
     @property
     def examples(self) -> int:

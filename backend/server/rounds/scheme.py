@@ -18,6 +18,7 @@ from backend.server.tasks.formatting import number
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import StoredVersion, VersionHistory
 from backend.stores.contracts import VersionRecord
+from backend.stores.updates.kept_updates import KeptUpdates
 from backend.translation import gettext, later
 from backend.wire.codec import decode_client
 from backend.wire.messages import PROTOCOL, Hello
@@ -42,7 +43,19 @@ async def open_host(task: Task, history: VersionHistory, services: HostServices)
         lots=Lots(services.stores.secret).of_task(task.file.name, history.run),
         scratch=scratch,
         reputations=await history.reputations(),
+        kept=await _open_kept(task, history, services),
     )
+
+
+async def _open_kept(task: Task, history: VersionHistory, services: HostServices) -> KeptUpdates | None:
+    table = task.file.security.kept_updates
+    if table is None:
+        return None
+    folder = services.stores.kept_updates.of_task(task.file.name)
+    kept = KeptUpdates(folder, table.rounds, table.most_bytes)
+    stored = [version.version for version in history.versions if version.let_go is None]
+    await asyncio.to_thread(kept.open, history.run, stored)
+    return kept
 
 
 async def record_again(host: RoundsHost, earlier: StoredVersion, reason: str, now: float) -> VersionRecord:

@@ -33,6 +33,7 @@ from backend.server.rounds.scored_round_mean import ScoredRoundMean, UpdateScori
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import ReputationRecord
+from backend.stores.updates.kept_updates import KeptUpdates
 from backend.stores.updates.spool import SpareRows
 
 # Effects of the round machine and of secure aggregation.
@@ -52,6 +53,7 @@ class RoundState:
     bytes of `draw`. `scratch` is a folder for updates that a rule keeps; None is the system's. `book` has the
     reputation of clients, from the records `reputations`; `scoring` is what their updates are scored with.
     `spare_rows` has the memory of a rule's updates between rounds.
+    `kept` keeps single updates; None where the task does not.
     """
 
     task: Task
@@ -64,6 +66,7 @@ class RoundState:
     scratch: Path | None = None
     lots: Lots = PUBLIC_LOTS
     reputations: Sequence[ReputationRecord] = ()
+    kept: KeptUpdates | None = None
     book: ReputationBook | None = field(init=False)
     scoring: UpdateScoring | None = field(init=False)
     noise: CentralNoise | None = field(init=False)

@@ -57,6 +57,10 @@ SETTINGS = {
     "robust rounds": [
         rounds(["open"], security={"robust": {"rule": "krum", "attackers": 1}, "reputation": {}}),
     ],
+    "kept updates": [
+        rounds(["open"], security={"kept_updates": {"rounds": 1}}),
+        rounds(["open"], security={"kept_updates": {"rounds": 3}}),
+    ],
     "masked rounds": [rounds(["masked"]), rounds(["masked", "open"])],
     'masked rounds, `server = "active"`': [
         rounds(["masked"], security={"masking": {"min_clients": 5, "server": "active"}})

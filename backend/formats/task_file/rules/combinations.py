@@ -10,6 +10,7 @@ from backend.formats.task_file.privacy import PrivacyTable
 from backend.formats.task_file.rules.decentralized import decentralized_conflicts
 from backend.formats.task_file.rules.exactness import exactness_conflicts
 from backend.formats.task_file.rules.integrity import integrity_conflicts
+from backend.formats.task_file.rules.kept_updates import kept_updates_conflicts
 from backend.formats.task_file.rules.newcomers import newcomer_conflicts
 from backend.formats.task_file.rules.reputation import reputation_conflicts
 from backend.formats.task_file.rules.robust import robust_conflicts
@@ -62,6 +63,12 @@ NEEDS = (
         "[security.reputation] out",
     ),
     Need(
+        "security.kept_updates",
+        lambda file: file.security.kept_updates is not None,
+        "updates",
+        "There are no single updates to keep: masks leave only their sum. Leave [security.kept_updates] out",
+    ),
+    Need(
         "coordination.fraction_evaluate",
         lambda file: file.data.own is not None and file.fraction_evaluate > 0.0,
         "measurements",
@@ -78,7 +85,7 @@ def contradiction(file: TaskFile) -> str | None:
     too_few = _too_few(file) if masks and not decentralized and file.security.groups == 1 else ()
     others = (_hidden_observations(file), too_few, _privacy_conflicts(file), exactness_conflicts(file))
     extra = (robust_conflicts(file), reputation_conflicts(file), integrity_conflicts(file))
-    for sentences in (scheme, *others, *extra, newcomer_conflicts(file)):
+    for sentences in (scheme, *others, *extra, newcomer_conflicts(file), kept_updates_conflicts(file)):
         for sentence in sentences:
             return sentence
     return None

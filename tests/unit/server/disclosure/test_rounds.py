@@ -202,3 +202,15 @@ def test_reputation_is_told_with_what_is_kept_and_who_sees_it() -> None:
     for data in (OWN, PUBLIC):
         assert kept in text(disclose(task(data, ["open"], security=security)).server)
         assert kept not in everything(disclose(task(data, ["open"])))
+
+
+def test_keeping_single_updates_is_told_with_for_how_long_what_for_and_who_sees_what() -> None:
+    security = {"aggregation": ["open"], "kept_updates": {"rounds": 3}}
+    for data in (OWN, PUBLIC):
+        told = text(disclose(task(data, ["open"], security=security)).server)
+        assert (
+            "It keeps your update until 3 later rounds have ended with a new version, or the task is" in told
+        )
+        assert "The task's owner sees the results" in told
+        assert "Nobody is sent a kept update." in told
+        assert "keeps your update" not in everything(disclose(task(data, ["open"])))

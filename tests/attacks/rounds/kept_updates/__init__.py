@@ -1,0 +1,1 @@
+"""Who would read kept updates ([security.kept_updates]), or find them after they should be gone."""
