@@ -32,7 +32,15 @@ from backend.server.pictures.picture_decoder import PictureDecoder
 from backend.server.pictures.task_pictures import TaskPictures
 from backend.settings import Settings
 from backend.stores.embedded import open_stores
-from backend.web.api import continuation, description, exports, pictures, task_management, tasks
+from backend.web.api import (
+    continuation,
+    description,
+    exports,
+    pictures,
+    reaggregation,
+    task_management,
+    tasks,
+)
 from backend.web.api.metrics import Metrics
 from backend.web.api.static_files import PublicFiles
 from backend.web.auth import accounts, credentials, devices, invitations, sign_in
@@ -138,6 +146,7 @@ def build_app(settings: Settings) -> Starlette:
                         [*drafts.routes(), *dry_runs.routes(), *copies.routes(), *reviews.routes()]
                     ),
                     *task_management.routes(),
+                    *reaggregation.routes(),
                     *continuation.routes(),
                     *description.routes(),
                     *pictures.routes(),

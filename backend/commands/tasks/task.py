@@ -14,7 +14,7 @@ from rich.console import Console
 from backend.commands.server_client import ServerClient, add_server_option
 from backend.commands.tasks import check as task_check
 from backend.commands.tasks import download as task_download
-from backend.commands.tasks import extend, lead
+from backend.commands.tasks import extend, lead, reaggregate
 from backend.commands.tasks import integrity as task_integrity
 from backend.commands.tasks import new as task_new
 from backend.commands.tasks import pin as task_pin
@@ -107,6 +107,7 @@ def register(subparsers: Any) -> None:
     task_integrity.add_flags(integrity)
     integrity.set_defaults(run=task_integrity.run)
     lead.add_actions(actions, common)
+    reaggregate.add_action(actions, common)
     extend.add_actions(actions, common)
     pin = actions.add_parser(
         "pin",

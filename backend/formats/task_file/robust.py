@@ -5,7 +5,7 @@ docs/reference/aggregators.md describes the rules; backend/numerics/aggregators/
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -115,16 +115,7 @@ class RobustTable(TaskTable, frozen=True, dict=True):
 
         They draw from `seed`: take a new secret each round.
         """
-        given: dict[str, Any] = {"f": self.attackers - refused, "seed": seed}
-        steps: list[PreAggregator] = []
-        for step in self.before:
-            if isinstance(step, str):
-                steps.append(PRE_AGGREGATORS[step](**_taken(step, given)))
-            elif isinstance(step, BucketingStep):
-                steps.append(PRE_AGGREGATORS["bucketing"](size=step.size, seed=seed))
-            else:
-                steps.append(PRE_AGGREGATORS["static-clip"](limit=step.limit))
-        return chain(*steps, AGGREGATORS[self.rule](**_taken(self.rule, given)))
+        return build_rule(self.rule, self.before, self.attackers - refused, seed)
 
     @cached_property
     def _least(self) -> int:
@@ -133,6 +124,20 @@ class RobustTable(TaskTable, frozen=True, dict=True):
     @cached_property
     def _tolerance(self) -> Callable[[int], int]:
         return self.aggregator(0).tolerance
+
+
+def build_rule(rule: RuleName, before: Iterable[StepBefore], f: int, seed: int) -> Aggregator:
+    """Returns the rule with the steps before it, for `f` false updates; they draw from `seed`."""
+    given: dict[str, Any] = {"f": f, "seed": seed}
+    steps: list[PreAggregator] = []
+    for step in before:
+        if isinstance(step, str):
+            steps.append(PRE_AGGREGATORS[step](**_taken(step, given)))
+        elif isinstance(step, BucketingStep):
+            steps.append(PRE_AGGREGATORS["bucketing"](size=step.size, seed=seed))
+        else:
+            steps.append(PRE_AGGREGATORS["static-clip"](limit=step.limit))
+    return chain(*steps, AGGREGATORS[rule](**_taken(rule, given)))
 
 
 def _taken(name: str, given: dict[str, Any]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from backend.server.hosting.task_lifecycle import TaskLifecycle
 from backend.server.hosting.task_summary import TaskDetail
 from backend.server.integrity.integrity_report import check_status
 from backend.server.integrity.version_gate import VersionGate
+from backend.server.rounds.reaggregation.reaggregations import Reaggregations
 from backend.server.schemes import scheme_of
 from backend.server.tasks.model_inspection import Inspection
 from backend.server.versions.timeline import round_summaries, version_summaries
@@ -165,6 +166,14 @@ class HostedTask:
                 "Peers upload weights to decentralized tasks only; in this task the server computes them."
             )
         return deposits(self.host)
+
+    def reaggregations(self) -> Reaggregations:
+        """Returns the tries of another rule on kept updates. Raises NotFoundError if the task keeps none."""
+        reaggregations = self._scheme.reaggregations
+        tries = reaggregations(self.host) if reaggregations else None
+        if tries is None:
+            raise NotFoundError("This task keeps no updates: its file has no [security.kept_updates].")
+        return tries
 
     @property
     def _scheme(self) -> Scheme[Any]:

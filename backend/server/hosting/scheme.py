@@ -5,8 +5,9 @@ Each scheme defines its own in its package; `backend.server.schemes` is the tabl
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 from backend.formats.manifest import Manifest
@@ -21,6 +22,7 @@ from backend.server.hosting.limits import TaskLimits
 from backend.server.hosting.task_host import TaskHost
 from backend.server.mesh.ice_servers import IceServers
 from backend.server.observers.observer import Observer
+from backend.server.rounds.reaggregation.reaggregations import Reaggregations
 from backend.server.tasks.model_inspection import StepTime
 from backend.server.tasks.task import Task
 from backend.server.units.parameters.server_pool import ParameterDeployment
@@ -37,7 +39,8 @@ class HostServices:
     """Services of the server for the host of any task; each scheme uses those that it needs.
 
     `evaluate` says whether the server measures versions. `ice` lists the servers that help peers to connect
-    to one another. `parameters` says where the parameters of work-unit tasks are stored.
+    to one another. `parameters` says where the parameters of work-unit tasks are stored. The server tries
+    another rule on kept updates of one task at a time, which takes `reaggregation_slot`.
     """
 
     stores: Stores
@@ -46,6 +49,7 @@ class HostServices:
     limits: TaskLimits
     ice: IceServers
     parameters: ParameterDeployment
+    reaggregation_slot: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
 
 
 @dataclass(frozen=True)
@@ -116,11 +120,13 @@ class Scheme(Generic[Host]):
     after_restart: str
 
     # Parts that only some schemes have: a board on the dashboard, the picture of a mesh, the newest
-    # assimilations after a number (all for None), the facts of a unit, and clients that upload whole weights.
+    # assimilations after a number (all for None), the facts of a unit, clients that upload whole weights, and
+    # tries of another rule on kept updates (None where the task keeps none).
     board: Callable[[Host], SchemeBoard] | None = None
     picture: Callable[[Host], dict[str, Any]] | None = None
     assimilations: Callable[[Host, int, int | None], Awaitable[list[AssimilationRecord]]] | None = None
     unit_facts: Callable[[Host, int], Awaitable[dict[str, Any]]] | None = None
     deposits: Callable[[Host], WeightsDeposits] | None = None
+    reaggregations: Callable[[Host], Reaggregations | None] | None = None
     # How often training visits each credited example; None where each visit is credited.
     visits: Callable[[Task], float] | None = None

@@ -31,6 +31,7 @@ from backend.server.rounds.aggregation_jobs import AggregationJobs
 from backend.server.rounds.effect_runner import RoundEffectRunner
 from backend.server.rounds.event_handler import RoundEventHandler
 from backend.server.rounds.negotiation import negotiate, seated_household
+from backend.server.rounds.reaggregation.reaggregations import Reaggregations
 from backend.server.rounds.reputations import reputation_records
 from backend.server.rounds.round_host_events import HelloReceived, RollbackRequested, RoundHostEvent
 from backend.server.rounds.state import RoundState
@@ -51,7 +52,8 @@ class RoundsHost(TaskHost):
     noise is made from random bytes of `draw`. `lots` decide who is selected; they are secret, and the same
     after a restart, so that a round that was open gets its cohort again. `scratch` is an existing folder for
     the updates of a robust rule; by default the system's. `reputations` are the recorded ones. `kept` keeps
-    single updates after their round; None keeps none.
+    single updates after their round; None keeps none. A try of another rule on them takes
+    `reaggregation_slot`, by default one of its own.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class RoundsHost(TaskHost):
         scratch: Path | None = None,
         reputations: Sequence[ReputationRecord] = (),
         kept: KeptUpdates | None = None,
+        reaggregation_slot: asyncio.Semaphore | None = None,
     ) -> None:
         observers = Observers([observer])
         lots = lots or Lots(secrets.token_bytes(32))
@@ -81,6 +84,10 @@ class RoundsHost(TaskHost):
         self._event_handler = RoundEventHandler(state)
         self._jobs = AggregationJobs(state, blobs, mailbox.put, clock, evaluate)
         self._effect_runner = RoundEffectRunner(state, self._jobs)
+        self.reaggregations: Reaggregations | None = None
+        if kept is not None:
+            slot = reaggregation_slot or asyncio.Semaphore(1)
+            self.reaggregations = Reaggregations(task, history, blobs, kept, evaluate, scratch, slot, draw)
 
     # Called by the socket.
 
@@ -194,6 +201,8 @@ class RoundsHost(TaskHost):
         self._jobs.start()
 
     async def _stop(self) -> None:
+        if self.reaggregations is not None:
+            await self.reaggregations.stop()
         await super()._stop()
         self._jobs.stop()
 

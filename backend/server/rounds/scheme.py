@@ -44,6 +44,7 @@ async def open_host(task: Task, history: VersionHistory, services: HostServices)
         scratch=scratch,
         reputations=await history.reputations(),
         kept=await _open_kept(task, history, services),
+        reaggregation_slot=services.reaggregation_slot,
     )
 
 
@@ -92,5 +93,6 @@ ROUNDS = Scheme(
     record_again=record_again,
     passes="round",
     piece=later("a round"),
+    reaggregations=lambda host: host.reaggregations,
     after_restart="A round that was open then does not count: its part of the work begins again.",
 )

@@ -70,6 +70,7 @@ class KeptRows:
     def __init__(self, round: KeptRound, path: Path) -> None:
         """Raises StoreError if the file cannot be opened."""
         self.round = round
+        self.closed = False
         try:
             self._descriptor = os.open(path, os.O_RDONLY)
         except OSError as error:
@@ -81,6 +82,7 @@ class KeptRows:
 
     def close(self) -> None:
         """Closes the file. Rows must no longer be in use."""
+        self.closed = True
         os.close(self._descriptor)
 
 

@@ -40,6 +40,7 @@ class KeptUpdates:
         self._lock = Lock()
         # Replaced as a whole: properties read it without the lock.
         self._kept: tuple[tuple[KeptRound, int], ...] = ()
+        self._rows: list[KeptRows] = []
         self._file: Any = None
         self._open: list[KeptUpdate] = []
         self._size = 0
@@ -72,8 +73,9 @@ class KeptUpdates:
 
     @property
     def versions(self) -> set[int]:
-        """The versions that kept rounds began with or made."""
-        return {number for round in self.rounds for number in (round.version, round.made)}
+        """The versions that kept rounds, and those whose rows are open, began with or made."""
+        rounds = [*self.rounds, *(one.round for one in self._rows if not one.closed)]
+        return {number for round in rounds for number in (round.version, round.made)}
 
     @property
     def total_bytes(self) -> int:
@@ -126,6 +128,7 @@ class KeptUpdates:
                 for one in opened:
                     one.close()
                 raise
+            self._rows = [*(one for one in self._rows if not one.closed), *opened]
         return opened
 
     # Under the lock.

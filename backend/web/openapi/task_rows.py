@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from backend.server.continuation.extension import Extension
 from backend.server.exports.export_formats import FORMATS
+from backend.server.rounds.reaggregation.rule_choice import RuleChoice
 from backend.web.api.description import DescriptionBody, TextBody
 from backend.web.api.exports import AcceptBody, RollbackBody
 from backend.web.api.pictures import PictureBody
@@ -46,6 +47,7 @@ _SUMMARY = (
     "state",
 )
 _VERSION = ("version", "round", "weights", "accepted", "examples", "created", "let_go")
+_TRIED = keys("kept", "state", "reason", "rule", "attackers", "planned", "measured", "rounds")
 _LIFE = keys("state", "reason", "since", "orders")
 _PICTURE = keys("kind", "tag", "text", "drawable", "uploaded")
 _PICTURES = ("image/png", "image/jpeg", "image/webp")
@@ -95,6 +97,9 @@ ROWS: dict[str, Row] = {
     ),
     f"POST {TASK}/accept": Row("manage", {200: keys("version", "check")}, AcceptBody, refusals=(409,)),
     f"POST {TASK}/restore": Row("manage", {200: keys("version", "round")}, RollbackBody, refusals=(409, 410)),
+    f"GET {TASK}/reaggregation": Row("inspect", {200: _TRIED}),
+    f"POST {TASK}/reaggregation": Row("manage", {202: _TRIED}, RuleChoice, refusals=(409,)),
+    f"DELETE {TASK}/reaggregation": Row("manage", EMPTY, refusals=(409,)),
     f"POST {TASK}/extend": Row(
         "edit", {200: keys("task", "state", "rounds", "applied")}, Extension, refusals=(409, 410)
     ),

@@ -16,6 +16,7 @@ from tests.support.tasks.tiny_task import SIZE, write_task
 from tests.support.timeouts import eventually
 from tests.support.web.rounds_client import Client
 from tests.support.web.server_process import Server
+from tests.support.web.visitors import Visitor
 
 CLIENTS = 5
 
@@ -30,9 +31,23 @@ def keeping_task(
     return folder
 
 
-def drawn(client: int, number: int) -> NDArray[np.float32]:
+def drawn(client: int, number: int, size: int = SIZE) -> NDArray[np.float32]:
     """The update of a client in a round."""
-    return np.random.default_rng([client, number]).normal(0.1, 0.05, SIZE).astype(np.float32)
+    return np.random.default_rng([client, number]).normal(0.1, 0.05, size).astype(np.float32)
+
+
+async def tried(owner: Visitor, task: str, choice: dict[str, Any]) -> dict[str, Any]:
+    """Has a rule tried on the kept updates of a task; returns the report once the try has ended."""
+    path = f"/api/tasks/{task}/reaggregation"
+    await asyncio.to_thread(owner.ask, "POST", path, choice, 202)
+    reports: list[dict[str, Any]] = []
+
+    def has_ended() -> bool:
+        reports.append(owner.ask("GET", path))
+        return reports[-1]["state"] not in ("waiting", "running")
+
+    await asyncio.to_thread(eventually, has_ended, "the try did not end")
+    return reports[-1]
 
 
 async def is_kept(data: Path, task: str, number: int) -> None:
@@ -42,7 +57,12 @@ async def is_kept(data: Path, task: str, number: int) -> None:
 
 
 async def play_rounds(
-    server: Server, task: str, rounds: int, clients: int = CLIENTS, extra: Sequence[Client] = ()
+    server: Server,
+    task: str,
+    rounds: int,
+    clients: int = CLIENTS,
+    extra: Sequence[Client] = (),
+    size: int = SIZE,
 ) -> list[NDArray[np.float32]]:
     """Plays rounds of drawn updates, reversed ones of the first client; returns all that were accepted.
 
@@ -57,7 +77,7 @@ async def play_rounds(
         for _ in range(rounds):
             plans = await asyncio.gather(*(client.selected() for client in joined))
             for number, (client, plan) in enumerate(zip(joined, plans, strict=True)):
-                update = drawn(number, plan.round) * (1 if number else -1)
+                update = drawn(number, plan.round, size) * (1 if number else -1)
                 assert isinstance(await client.deliver(plan, update), Accepted)
                 sent.append(update)
             await asyncio.gather(*(client.next(Version) for client in joined if client not in extra))

@@ -16,19 +16,21 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from backend.wire.messages import Version
-from tests.support.attacks.kept_rounds import CLIENTS, drawn, is_kept, keeping_task, play_rounds
-from tests.support.tasks.tiny_task import write_task
+from tests.support.attacks.kept_rounds import CLIENTS, drawn, is_kept, keeping_task, play_rounds, tried
+from tests.support.tasks.tiny_task import SIZE, write_task
 from tests.support.timeouts import PATIENCE
 from tests.support.web.rounds_client import Client
 from tests.support.web.server_process import Server, running
 from tests.support.web.visitors import Visitor, operator, owner
 
 ROUNDS = 2
+PATH = "/api/tasks/mine/reaggregation"
 
 
-def shapes_of(update: np.ndarray) -> list[bytes]:
+def shapes_of(update: NDArray[np.float32]) -> list[bytes]:
     """The update as bytes, in base64, and its first value as text: each is found wherever it stands."""
     raw = update.astype("<f4").tobytes()
     return [raw, base64.b64encode(raw)[:-4], str(float(update[0]))[:10].encode()]
@@ -40,6 +42,10 @@ def unpacked(content: bytes) -> bytes:
         return content
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         return content + b"".join(archive.read(name) for name in archive.namelist())
+
+
+def content_of(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
 def fetched(visitor: Visitor, path: str) -> bytes:
@@ -105,6 +111,39 @@ async def test_no_address_answers_with_a_kept_update(data: Path) -> None:
             for path in visited:
                 answer = fetched(visitor, path)
                 assert not any(secret in answer for secret in secrets), path
+
+
+async def test_nobody_without_a_role_tries_rules_on_kept_updates(data: Path) -> None:
+    with running(data.parent / "operators", data) as server:
+        ann = operator(server)
+        bob, cleo = owner(ann, "bob"), owner(ann, "cleo")
+        ann.ask("PUT", "/api/tasks/mine/members", {"account": "bob", "role": "viewer"})
+        await play_rounds(server, "mine", 1)
+        await is_kept(data, "mine", 1)
+        nobody = Visitor(server.url)
+        for visitor, status in ((nobody, 401), (cleo, 403)):
+            visitor.ask("GET", PATH, None, status)
+            visitor.ask("POST", PATH, {"rule": "krum"}, status)
+            visitor.ask("DELETE", PATH, None, status)
+        # A viewer sees results, and has none computed.
+        assert bob.ask("GET", PATH)["state"] == "none"
+        bob.ask("POST", PATH, {"rule": "krum"}, 403)
+        bob.ask("DELETE", PATH, None, 403)
+
+
+async def test_the_version_of_a_rule_that_takes_one_update_is_nowhere(data: Path) -> None:
+    with running(data.parent / "operators", data) as server:
+        ann = operator(server)
+        await play_rounds(server, "mine", 1)
+        await is_kept(data, "mine", 1)
+        report = await tried(ann, "mine", {"rule": "krum"})
+        assert len(report["rounds"][0]["tried"]["left_out"]) == CLIENTS - 1
+        began = np.arange(SIZE, dtype="<f4")
+        made = [(began + drawn(client, 1) * (1 if client else -1)).tobytes() for client in range(CLIENTS)]
+        on_disk = content_of(data)
+        assert not any(version in on_disk for version in made)
+        for version in made:
+            ann.ask("GET", f"/blobs/{hashlib.sha256(version).hexdigest()}", None, 404)
 
 
 async def test_no_frame_to_a_volunteer_has_anothers_update(data: Path) -> None:
