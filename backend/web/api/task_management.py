@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import suppress
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from msgspec import Meta, Struct
 from starlette.requests import Request
@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from backend.errors import ForbiddenError, MingaError, NotFoundError
+from backend.formats.task_file.robust import RuleName
 from backend.protocols.tasks.task_life import Life, Order
 from backend.server.accounts.permissions import may
 from backend.server.continuation.extension import choices
@@ -83,6 +84,8 @@ async def page(request: Request) -> Response:
             for task in await summaries_for(request)
             if task["name"] != name and may(identity, "inspect", registry.place(task["name"]))
         ],
+        # Those that may be tried on kept updates.
+        "rules": get_args(RuleName),
         "may_lead": may(identity, "manage", place),
         "may_delete": may(identity, "delete", place)
         and request.app.state.deletions.can_delete(hosted.folder),

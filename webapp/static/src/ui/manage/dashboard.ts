@@ -22,6 +22,7 @@ import type {
 } from "./frames";
 import { TaskLossCurve } from "./loss-curve";
 import { showParticipants } from "./participants";
+import { bindReaggregation } from "./reaggregation";
 import { refusalChart } from "./refusal-chart";
 import { fillRows } from "./rows";
 import { suspectTable } from "./suspects";
@@ -62,6 +63,7 @@ class Dashboard {
   readonly #versions: Pager<ShownVersion>;
   readonly #rounds: Pager<TextRow>;
   readonly #unitsChanged: () => void;
+  readonly #roundEnded: () => void;
   readonly #showSuspects: ReturnType<typeof suspectTable>;
   readonly #showChecks: (report: IntegrityReport | null) => void;
   #newest = 0;
@@ -77,6 +79,7 @@ class Dashboard {
     bindTaskDeletion(page, this.#task);
     bindContinuation(page, this.#task);
     this.#unitsChanged = bindUnits(page, this.#task);
+    this.#roundEnded = bindReaggregation(page, this.#task);
     this.#showSuspects = suspectTable(page, this.#task, this.#mayLead, this.#problem);
     this.#showChecks = bindVersionChecks(page, this.#task, this.#mayLead);
     const heading = requireElement(page, "curve-heading").textContent?.trim() ?? "";
@@ -133,6 +136,7 @@ class Dashboard {
     this.#losses.showHistory(history);
     this.#showRefusals(history.refusals);
     this.#showChecks(history.integrity);
+    this.#roundEnded();
     this.#newest = points.at(-1)?.version ?? 0;
     this.#versions.show(shownVersions(points, best));
   }
