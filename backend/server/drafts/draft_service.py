@@ -21,7 +21,7 @@ from backend.server.drafts.dry_runs.dry_run_files import dry_run_file, dry_run_f
 from backend.server.drafts.jobs.job_queue import CountJob, DraftJobQueue
 from backend.server.drafts.launch import launch, new_task_records
 from backend.server.drafts.limits import DraftLimits
-from backend.server.drafts.plan_proposals import apply_plan, owned_after, owned_by_file
+from backend.server.drafts.plan_proposals import apply_plan, owned_after, owned_by_file, owned_with_rule
 from backend.server.drafts.record import Draft, FileKind
 from backend.server.drafts.review.checklist import checklist, fingerprint, holds, missing
 from backend.server.drafts.review.cost_preview import cost_preview, products_of
@@ -163,9 +163,10 @@ class DraftService:
         tables = await asyncio.to_thread(task_tables.from_bytes, content)
         before, draft.task = draft.task, tables
         if holds(draft, "convert", self.drafts.folder(draft)):
-            draft.owned = owned_after(draft.owned, before, tables)
+            owned = owned_after(draft.owned, before, tables)
         else:
-            draft.owned = owned_by_file(draft.owned, tables)
+            owned = owned_by_file(draft.owned, tables)
+        draft.owned = owned_with_rule(owned)
         declared = value_at(tables, "data.preprocess")
         draft.declared |= declared is not None and declared != value_at(before, "data.preprocess")
         await apply_plan(draft, self.drafts.folder(draft))

@@ -59,7 +59,7 @@ def options(tables: Mapping[str, Any], check: Check, mend: Callable[[Tables], No
     """
     chosen = {"updates": updates_of(tables), "noise": noise_of(tables)}
     return [
-        _option(tables, part, key, chosen[part] == key, make, check, mend)
+        make_option(tables, part, key, chosen[part] == key, make, check, mend)
         for part, keys in (("updates", _UPDATES), ("noise", _NOISES))
         for key, make in keys.items()
     ]
@@ -76,7 +76,7 @@ def noise_of(tables: Mapping[str, Any]) -> str:
     return str(_table(tables, "privacy").get("mechanism", "none"))
 
 
-def _option(
+def make_option(
     tables: Mapping[str, Any],
     part: str,
     key: str,
@@ -85,6 +85,7 @@ def _option(
     check: Check,
     mend: Callable[[Tables], None],
 ) -> Option:
+    """Returns the option for which `make` changes a copy of `tables`, unless it is `chosen` already."""
     new: Tables = copy.deepcopy(dict(tables))
     if not chosen:
         make(new)
@@ -103,12 +104,13 @@ def _changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[PlanCh
     for name in ("coordination", "security"):
         old, new = _flat(_table(before, name), name), _flat(_table(after, name), name)
         keys = [key for key in {**old, **new} if old.get(key) != new.get(key)]
-        changes += [
-            PlanChange(key, old.get(key), new.get(key))
-            for key in keys
-            if not key.startswith("security.aggreg")
-        ]
+        changes += [PlanChange(key, old.get(key), new.get(key)) for key in keys if not _is_choice(key)]
     return changes
+
+
+def _is_choice(key: str) -> bool:
+    """Whether the key belongs to a choice itself: of a robust rule the name alone is a change to others."""
+    return key.startswith(("security.aggreg", "security.robust.")) and key != "security.robust.rule"
 
 
 def _flat(table: Mapping[str, Any], path: str) -> dict[str, Any]:
@@ -153,6 +155,7 @@ def _either(new: Tables) -> None:
 def _mask(new: Tables) -> None:
     """Raises the numbers of clients of a round to what masks need."""
     security, rounds = new["security"], new.setdefault("coordination", {})
+    _drop_single_updates_rule(security)
     if rounds.get("scheme") == "volunteer":
         # Work units have no rounds; the task file's rules refuse masks with a reason.
         return
@@ -167,14 +170,27 @@ def _mask(new: Tables) -> None:
         masking = security.setdefault("masking", {})
         minimum = masking.setdefault("min_clients", max(_MIN_MASKED, min(_DEFAULT_MASKED, waits)))
         minimum *= _number(_table(security, "robust").get("groups"), 1)
+    raise_clients(rounds, minimum)
+
+
+def raise_clients(rounds: Tables, minimum: int) -> None:
+    """Raises the numbers of clients that [coordination] asks of a round to `minimum`."""
     for key, default in (("min_available_clients", 2), ("quorum", 1)):
         rounds[key] = max(_number(rounds.get(key), default), minimum)
     if _number(rounds.get("fraction_train"), 1) < 1:
         rounds["min_train_clients"] = max(_number(rounds.get("min_train_clients"), 2), minimum)
 
 
+def _drop_single_updates_rule(security: Tables) -> None:
+    """Removes a robust rule on single updates, which neither masks nor noise leave comparable."""
+    if isinstance(robust := security.get("robust"), dict) and robust.get("groups") is None:
+        del security["robust"]
+
+
 def _noised(mechanism: str) -> Callable[[Tables], None]:
     def make(new: Tables) -> None:
+        if isinstance(security := new.get("security"), dict):
+            _drop_single_updates_rule(security)
         default = {"clip": _CLIP, "noise_multiplier": _NOISE, "delta": _DELTA}
         privacy = default | new.get("privacy", {}) | {"mechanism": mechanism}
         dropped = () if mechanism == "central" else _CENTRAL_ONLY

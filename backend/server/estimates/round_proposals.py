@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from backend.formats.manifest import Manifest
 from backend.formats.task_file import TaskFile
+from backend.formats.task_file.robust import RobustTable
 from backend.server.estimates.data_supply import Supply
 from backend.server.estimates.reasons import (
     ENOUGH_STEPS,
@@ -184,14 +185,24 @@ def _quorum(file: TaskFile, supply: Supply) -> Iterator[Proposal]:
         why = gettext("With two, each could subtract its own update from the result and have the other's.")
     else:
         why = gettext("Two are enough to start: anyone who comes later joins the next round.")
+    robust = None if file.security.masks else file.security.robust
+    if robust is not None and robust.least > minimum:
+        minimum = robust.least
+        why = _rule_needs(robust)
     yield Proposal("coordination.min_available_clients", minimum, why)
-    quorum = minimum if supply.own or file.security.masks else 1
-    reason = (
-        gettext("A version combines at least this many updates, so that none can be seen alone.")
-        if quorum > 1
-        else gettext("Examples are public, so a version of one update gives nothing away.")
-    )
+    quorum = minimum if supply.own or file.security.masks else 1 if robust is None else robust.least
+    if robust is not None and quorum == robust.least:
+        reason = _rule_needs(robust)
+    elif quorum > 1:
+        reason = gettext("A version combines at least this many updates, so that none can be seen alone.")
+    else:
+        reason = gettext("Examples are public, so a version of one update gives nothing away.")
     yield Proposal("coordination.quorum", quorum, reason)
+
+
+def _rule_needs(robust: RobustTable) -> str:
+    sentence = gettext("The robust rule needs %(least)s updates to bear %(attackers)s false ones.")
+    return sentence % {"least": robust.least, "attackers": robust.attackers}
 
 
 def _deadline(wire: Traffic, times: Sequence[StepTime], seconds: float | None) -> Iterator[Proposal]:

@@ -10,12 +10,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from backend.server.drafts.review.protection import MOST_EXPECTED
 from backend.server.drafts.task_tables import MAX_BYTES
 from backend.server.estimates.traffic import program_bytes
 from backend.web.drafts.draft_requests import draft_of, draft_service, json_response
 from backend.web.requests.body import read_json
 
-People = Annotated[int, Meta(ge=1, le=10_000)]
+People = Annotated[int, Meta(ge=1, le=MOST_EXPECTED)]
 
 
 class AskCosts(Struct, forbid_unknown_fields=True):
@@ -30,9 +31,10 @@ class AskCosts(Struct, forbid_unknown_fields=True):
 
 
 class AskProtection(Struct, forbid_unknown_fields=True):
-    """As `AskCosts`; `epsilon` asks for the noise that it takes."""
+    """As `AskCosts`; `epsilon` asks for the noise that it takes, and `clients` are expected in a round."""
 
     task: dict[str, Any] | None = None
+    clients: People | None = None
     epsilon: Annotated[float, Meta(ge=0.01, le=1000)] | None = None
 
 
@@ -59,6 +61,7 @@ async def protection(request: Request) -> Response:
     draft = await draft_of(request)
     body = await read_json(request, AskProtection, 2 * MAX_BYTES)
     service = draft_service(request)
+    folder = service.drafts.folder(draft)
     return json_response(
-        await service.protection.report(draft, service.drafts.folder(draft), body.task, body.epsilon)
+        await service.protection.report(draft, folder, body.task, body.epsilon, body.clients)
     )

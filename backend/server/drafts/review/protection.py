@@ -16,12 +16,14 @@ from backend.errors import MingaError, TaskFileError
 from backend.formats.manifest import Manifest
 from backend.formats.task_file import TaskFile
 from backend.formats.task_file.privacy import PrivacyTable
+from backend.formats.task_file.reading.dotted_keys import value_at
 from backend.server.disclosure.rounds import fewest_updates
 from backend.server.disclosure.statement import Guarantee
 from backend.server.drafts.record import Draft
-from backend.server.drafts.review.cost_preview import DraftProducts, products_of
+from backend.server.drafts.review.cost_preview import VOLUNTEERS, DraftProducts, products_of
 from backend.server.drafts.task_tables import fixed, parsed
 from backend.server.estimates.protection_choices import Tables, options
+from backend.server.estimates.robust.rule_choices import robust_choices
 from backend.server.privacy.accountant import ask_accountant
 from backend.server.privacy.epsilon import NoiseQuery
 from backend.server.privacy.mechanism import Mechanism
@@ -32,6 +34,8 @@ from backend.translation import gettext
 
 _CACHE_SIZE, _ATTEMPTS = 64, 8
 _CURVE_POINTS = 24
+# As many clients as a request may expect.
+MOST_EXPECTED = 10_000
 
 
 class Protection:
@@ -43,19 +47,24 @@ class Protection:
         self._lock = asyncio.Lock()
 
     async def report(
-        self, draft: Draft, folder: Path, task: Mapping[str, Any] | None, epsilon: float | None
+        self,
+        draft: Draft,
+        folder: Path,
+        task: Mapping[str, Any] | None,
+        epsilon: float | None,
+        clients: int | None = None,
     ) -> dict[str, Any]:
         """Reports who could learn what with the tables of `task`, and every other option.
 
-        With `epsilon` also the noise that it requires. See docs/reference/drafts.md.
+        With `epsilon` also the noise that it requires. `clients` are expected in a round. See
+        docs/reference/drafts.md.
         """
         products = await asyncio.to_thread(products_of, draft, folder)
         try:
             tables = draft.task if task is None else fixed(task)
         except MingaError as error:
             return _problem(str(error))
-        chosen = await asyncio.to_thread(_options, tables, products)
-        report: dict[str, Any] = {"options": [option.to_json() for option in chosen], "needed": None}
+        report = await asyncio.to_thread(_options, tables, products, clients) | {"needed": None}
         try:
             file = _checked(tables, products)
             account = await self._account(file, products.manifest) if products is not None else None
@@ -148,7 +157,9 @@ def _sentences(file: TaskFile, account: PrivacyBudget | None, converted: bool) -
     }
 
 
-def _options(tables: Mapping[str, Any], products: DraftProducts | None) -> Any:
+def _options(
+    tables: Mapping[str, Any], products: DraftProducts | None, clients: int | None
+) -> dict[str, Any]:
     def check(changed: Tables) -> TaskFile:
         return _checked(changed, products)
 
@@ -163,7 +174,17 @@ def _options(tables: Mapping[str, Any], products: DraftProducts | None) -> Any:
         if (needed := noisy_norm_bound(file, products.manifest)) > file.security.max_update_norm:
             changed.setdefault("security", {})["max_update_norm"] = float(needed)
 
-    return options(tables, check, mend)
+    parameters = None if products is None else products.manifest.parameters.total
+    return {
+        "options": [option.to_json() for option in options(tables, check, mend)],
+        "robust": robust_choices(tables, clients or _expected(tables), parameters, check, mend),
+    }
+
+
+def _expected(tables: Mapping[str, Any]) -> int:
+    """Returns how many clients are expected in a round: the usual number, or those that it needs."""
+    needed = value_at(tables, "coordination.min_available_clients")
+    return min(MOST_EXPECTED, max(VOLUNTEERS, needed if isinstance(needed, int) else 0))
 
 
 def _checked(tables: Mapping[str, Any], products: DraftProducts | None) -> TaskFile:

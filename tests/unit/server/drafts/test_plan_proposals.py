@@ -10,11 +10,10 @@ from backend.server.drafts.draft_store import Drafts
 from backend.server.drafts.plan_proposals import apply_plan, owned_after, owned_by_file, with_proposals
 from backend.server.drafts.record import Draft, DraftJob
 from backend.server.drafts.review.checklist import MADE, fingerprint
-from backend.server.estimates.reasons import Proposal
 from tests.support.tasks.draft_jobs import ended, opened, with_data
 from tests.support.tasks.tiny_task import write_task
 
-TWENTY = [Proposal("training.epochs", 5, "why"), Proposal("coordination.rounds", 40, "why")]
+TWENTY = {"training.epochs": 5, "coordination.rounds": 40}
 
 
 async def new_draft(drafts: Drafts, folder: Path) -> Draft:
@@ -75,7 +74,7 @@ def test_what_the_owner_changes_is_his_until_he_takes_the_proposal() -> None:
 
 
 def test_what_a_task_file_means_anyway_is_not_written() -> None:
-    usual = [Proposal("coordination.quorum", 1, "why"), Proposal("training.proximal_mu", 0.0, "why")]
+    usual = {"coordination.quorum": 1, "training.proximal_mu": 0.0}
     assert with_proposals(task(), usual, []) == (task(), [])
 
 

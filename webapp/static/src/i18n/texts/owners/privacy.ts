@@ -10,6 +10,7 @@ const KEYS: Readonly<Record<string, string>> = {
   "coordination.averaging.group_size": _("members of a group"),
   "security.masking.min_clients": _("updates that are masked together, at least"),
   "security.max_update_norm": _("the longest update that is taken"),
+  "security.robust.rule": _("the robust rule"),
 };
 
 export interface ChangedEstimates {
@@ -20,12 +21,15 @@ export interface ChangedEstimates {
 
 function changed({ key, after }: ChangedEstimates): string {
   const name = KEYS[key] ?? key;
+  if (after === null && key === "security.robust.rule") return _("no robust rule");
   return after === null ? _("%(name)s: as usual", { name }) : `${name}: ${after}`;
 }
 
 export const say = {
   changes: (some: readonly ChangedEstimates[]) =>
     _("Choosing it also sets %(changes)s.", { changes: some.map(changed).join("; ") }),
+  /** The title of a proposed alternative. */
+  proposed: (title: string) => _("%(title)s (proposed)", { title }),
   refused: (why: string) => _("Not possible here: %(why)s", { why }),
   news: (count: number) =>
     ngettext(

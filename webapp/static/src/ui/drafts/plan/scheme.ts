@@ -17,13 +17,14 @@ export function schemeChange(task: DraftTable, scheme: string): DraftTable {
       coordination: changeBetween(coordination, { scheme, units: UNITS, ...stop }),
       ...withoutScheme(task, "data", "shards_per_client"),
       ...withoutScheme(task, "training", "control_variates"),
+      ...withoutScheme(task, "security", "robust"),
     };
   }
   if (coordination.units !== undefined)
     return { coordination: changeBetween(coordination, { scheme, ...ROUNDS, ...stop }) };
   if (scheme === "federated") return withoutScheme(task, "coordination", "averaging");
   const choosing = { fraction_train: null, min_train_clients: null, over_selection: null };
-  return { coordination: choosing, security: { max_update_norm: null } };
+  return { coordination: choosing, security: { max_update_norm: null, robust: null } };
 }
 
 function withoutScheme(task: DraftTable, table: string, key: string): DraftTable {

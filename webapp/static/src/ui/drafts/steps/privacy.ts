@@ -6,9 +6,10 @@ import { FormFields } from "../fields";
 import type { DraftFrame } from "../frame";
 import { latestRequest } from "../latest-request";
 import { node, sentences, tableRow } from "../nodes";
-import type { PrivacyPreview } from "../plan/privacy-preview";
+import type { PrivacyOption, PrivacyPreview } from "../plan/privacy-preview";
 import { READERS } from "../plan/privacy-preview";
-import { type DraftTable, tableAt } from "../record";
+import { RobustChoice } from "../plan/robust-choice";
+import { type DraftTable, isTable, tableAt } from "../record";
 
 export function mount(frame: DraftFrame): void {
   const root = requireElement(document, "draft");
@@ -19,7 +20,7 @@ export function mount(frame: DraftFrame): void {
 
   const question = latestRequest<PrivacyPreview>(
     `${frame.address}/privacy`,
-    () => ({ task: fields.task, epsilon }),
+    () => ({ task: fields.task, epsilon, clients: robust.clients }),
     show,
     (why) => setText(requireElement(root, "unsound"), why),
   );
@@ -27,12 +28,12 @@ export function mount(frame: DraftFrame): void {
     showWhen(root, fields.task);
     ask();
   });
-  for (const option of root.querySelectorAll<HTMLElement>("[data-option]")) {
-    option.querySelector("input")?.addEventListener("change", () => {
-      const patch = patches.get(option.dataset.option ?? "");
-      if (patch) void fields.change(patch);
-    });
-  }
+  const robust = new RobustChoice(root, ask);
+  root.addEventListener("change", ({ target }) => {
+    const option = target instanceof HTMLElement ? target.closest<HTMLElement>("[data-option]") : null;
+    const patch = patches.get(option?.dataset.option ?? "");
+    if (patch) void fields.change(patch);
+  });
   requireElement(root, "find").addEventListener("click", () => {
     epsilon = epsilonField.validity.valid && epsilonField.value !== "" ? Number(epsilonField.value) : null;
     ask();
@@ -47,8 +48,10 @@ export function mount(frame: DraftFrame): void {
   }
 
   function show(preview: PrivacyPreview): void {
-    patches = new Map(preview.options.map((one) => [`${one.part} ${one.key}`, one.patch]));
-    showOptions(root, preview);
+    robust.show(preview.robust ?? null);
+    const options = [...preview.options, ...(preview.robust?.options ?? [])];
+    patches = new Map(options.map((one) => [`${one.part} ${one.key}`, one.patch]));
+    showOptions(root, options);
     setText(requireElement(root, "unsound"), preview.problem ?? "");
     if (showNoise(root, preview, epsilon) && preview.needed !== null) {
       epsilon = null;
@@ -65,7 +68,7 @@ export function mount(frame: DraftFrame): void {
   }
 }
 
-function showOptions(root: HTMLElement, { options }: PrivacyPreview): void {
+function showOptions(root: HTMLElement, options: readonly PrivacyOption[]): void {
   for (const one of options) {
     const place = root.querySelector<HTMLElement>(`[data-option="${one.part} ${one.key}"]`);
     const input = place?.querySelector("input");
@@ -109,11 +112,12 @@ function showReader(
 
 /** Shows the parts of an option only with it. */
 function showWhen(root: HTMLElement, task: DraftTable): void {
-  const ways = tableAt(task, "security").aggregation;
+  const { aggregation: ways, robust } = tableAt(task, "security");
   const scheme = tableAt(task, "coordination").scheme;
   const holds: Readonly<Record<string, boolean>> = {
     masked: Array.isArray(ways) && ways.includes("masked") && scheme !== "decentralized",
     noise: tableAt(task, "privacy").mechanism !== undefined,
+    robust: isTable(robust),
     federated: scheme !== "decentralized",
     decentralized: scheme === "decentralized",
   };
