@@ -63,6 +63,12 @@ class MaskedGroups:
 
     # Queries.
 
+    @property
+    def left(self) -> tuple[tuple[ClientId, ...], ...]:
+        """The members of the groups that are not lost."""
+        rounds = zip(self.groups, self._rounds, strict=True)
+        return tuple(group for group, masked in rounds if masked.stage is not ServerStage.FAILED)
+
     def spent_reason(self) -> str | None:
         """Returns why members may have revealed shares for the version, which they do once; None if not.
 
@@ -195,7 +201,7 @@ class MaskedGroups:
         return result
 
     def _group_failed(self, group: int, failed: FailMaskedRound) -> list[Effect]:
-        left = sum(masked.stage is not ServerStage.FAILED for masked in self._rounds)
+        left = len(self.left)
         if left < self._least:
             self._ended = True
             if len(self.groups) == 1:

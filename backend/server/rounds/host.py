@@ -177,6 +177,9 @@ class RoundsHost(TaskHost):
     @property
     def tolerance(self) -> dict[str, Any] | None:
         """See TaskHost."""
+        masked = self._state.masked
+        if masked is not None and len(masked.groups) > 1:
+            return tolerance(self.task.file, sum(map(len, masked.left)), len(masked.left))
         expected = self.task.file.coordination.min_available_clients
         return tolerance(self.task.file, self._state.accumulator.cohort or expected)
 

@@ -12,17 +12,22 @@ from backend.protocols.rounds.reputation_book import JudgedRound, ReputationBook
 MOST_REPORTED = 100
 
 
-def tolerance(file: TaskFile, updates: int) -> dict[str, Any] | None:
+def tolerance(file: TaskFile, updates: int, groups: int | None = None) -> dict[str, Any] | None:
     """Returns how many false updates a round of so many `updates` bears (docs/reference/http.md).
 
-    None for a task with neither a robust rule nor reputation.
+    Masked updates are compared by `groups`, of which so many are left; None: all that the task has. None for
+    a task with neither a robust rule nor reputation.
     """
     robust, reputation = file.security.robust, file.security.reputation
     if robust is None and reputation is None:
         return None
-    bears = robust is not None and updates >= robust.least
+    masked = 0
+    if robust is not None and robust.groups is not None:
+        masked = robust.groups if groups is None else groups
+    bears = robust is not None and (masked or updates) >= robust.least
     return {
         "updates": updates,
+        "groups": masked,
         "rule": robust.words if robust else "",
         "attackers": robust.attackers if robust and bears else 0,
         "repeated": most_false(updates) if reputation and updates >= FEWEST else 0,

@@ -62,6 +62,7 @@ def test_a_group_whose_keys_come_from_too_few_is_lost_and_its_members_told() -> 
     found.wait()
     assert [(one.group, one.clients) for one in found.lost] == [(1, found.grouped.groups[1])]
     assert found.lost[0].reason == "2 of at least 3 clients sent keys."
+    assert found.grouped.left == (found.grouped.groups[0], found.grouped.groups[2])
     told = set(found.grouped.groups[1]) - set(silent)
     assert set(found.excluded) == told
     assert all(isinstance(error, NotMaskedError) for error in found.excluded.values())

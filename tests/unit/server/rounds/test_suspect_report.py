@@ -14,8 +14,8 @@ from tests.support.tasks.tiny_task import task_toml
 RULES = SuspicionRules(10.0, 10)
 
 
-def task(**security: dict[str, Any]) -> TaskFile:
-    content = tomllib.loads(task_toml("tiny", {"min_available_clients": 5, "quorum": 5}))
+def task(rounds: dict[str, Any] | None = None, **security: Any) -> TaskFile:
+    content = tomllib.loads(task_toml("tiny", rounds or {"min_available_clients": 5, "quorum": 5}))
     content["security"] |= security
     return parse_task(content, "here")
 
@@ -26,14 +26,26 @@ def test_a_task_without_rule_and_reputation_has_nothing_to_report() -> None:
 
 def test_what_is_borne_follows_from_the_updates_of_a_round() -> None:
     file = task(robust={"rule": "krum", "attackers": 1}, reputation={})
-    assert tolerance(file, 10) == {"updates": 10, "rule": "krum", "attackers": 1, "repeated": 3}
-    assert tolerance(file, 4) == {"updates": 4, "rule": "krum", "attackers": 0, "repeated": 0}
+    borne = {"updates": 10, "groups": 0, "rule": "krum", "attackers": 1, "repeated": 3}
+    assert tolerance(file, 10) == borne
+    assert tolerance(file, 4) == borne | {"updates": 4, "attackers": 0, "repeated": 0}
 
 
 def test_the_mean_bears_none_and_reputation_finds_a_third_over_rounds() -> None:
-    assert tolerance(task(reputation={}), 9) == {"updates": 9, "rule": "", "attackers": 0, "repeated": 3}
+    mean = {"updates": 9, "groups": 0, "rule": "", "attackers": 0, "repeated": 3}
+    assert tolerance(task(reputation={}), 9) == mean
     found = tolerance(task(robust={"rule": "median", "attackers": 2}), 9)
-    assert found == {"updates": 9, "rule": "median", "attackers": 2, "repeated": 0}
+    assert found == mean | {"rule": "median", "attackers": 2, "repeated": 0}
+
+
+def test_masked_groups_bear_attackers_while_enough_groups_are_left() -> None:
+    robust = {"rule": "median", "attackers": 2, "groups": 6}
+    masks = {"aggregation": ["masked"], "masking": {"min_clients": 3}}
+    file = task({"min_available_clients": 20, "quorum": 15}, robust=robust, **masks)
+    borne = {"updates": 20, "groups": 6, "rule": "median", "attackers": 2, "repeated": 0}
+    assert tolerance(file, 20) == borne
+    assert tolerance(file, 17, 5) == borne | {"updates": 17, "groups": 5}
+    assert tolerance(file, 14, 4) == borne | {"updates": 14, "groups": 4, "attackers": 0}
 
 
 def test_a_suspect_is_reported_with_reasons_and_rounds_and_without_its_account() -> None:

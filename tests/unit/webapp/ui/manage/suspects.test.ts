@@ -21,7 +21,7 @@ const LIAR: Suspect = {
     { round: 5, share: 1.6, evidence: {}, counted: false },
   ],
 };
-const TOLERANCE = { updates: 10, rule: "median", attackers: 2, repeated: 3 };
+const TOLERANCE = { updates: 10, groups: 0, rule: "median", attackers: 2, repeated: 3 };
 
 beforeEach(() => {
   document.body.innerHTML = `<p data-problem></p><section data-suspects hidden><p data-tolerance></p>
@@ -60,6 +60,9 @@ describe("Suspects", () => {
   test("what the settings bear is told by the numbers", () => {
     expect(toleranceWords(TOLERANCE, true)).toBe(
       "In one round the settings bear 2 of 10 false updates (median). Over rounds they find up to 3 of 10 participants that lie again and again.",
+    );
+    expect(toleranceWords({ ...TOLERANCE, updates: 40, groups: 5 }, false)).toContain(
+      "bear 2 of 40 participants that lie, whatever groups they are in: the sums of 2 of the 5 masked groups",
     );
     expect(toleranceWords({ ...TOLERANCE, rule: "", attackers: 0 }, false)).toContain("bear 0 of 10");
     expect(toleranceWords({ ...TOLERANCE, updates: 3, repeated: 0 }, true)).toContain("needs 5 updates");

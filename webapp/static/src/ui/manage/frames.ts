@@ -33,6 +33,8 @@ export interface RefusalHour {
 /** How many false ones of `updates` in a round the settings bear, and how many clients that lie repeatedly. */
 export interface Tolerance {
   readonly updates: number;
+  /** The masked groups whose sums are compared; 0 where single updates are. */
+  readonly groups: number;
   /** Empty for the mean. */
   readonly rule: string;
   readonly attackers: number;

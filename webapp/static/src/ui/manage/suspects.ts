@@ -48,9 +48,13 @@ export function suspectTable(
   };
 }
 
-export function toleranceWords({ updates, rule, attackers, repeated }: Tolerance, judges: boolean): string {
-  const inRound =
-    rule === "" ? suspectWords.bearsNone(updates) : suspectWords.bears(attackers, updates, rule);
+export function toleranceWords(tolerance: Tolerance, judges: boolean): string {
+  const { updates, groups, rule, attackers, repeated } = tolerance;
+  const bears = () =>
+    groups > 0
+      ? suspectWords.bearsInGroups(attackers, updates, groups, rule)
+      : suspectWords.bears(attackers, updates, rule);
+  const inRound = rule === "" ? suspectWords.bearsNone(updates) : bears();
   if (!judges) return inRound;
   return `${inRound} ${repeated === 0 ? suspectWords.tooFew : suspectWords.findsRepeated(repeated, updates)}`;
 }

@@ -40,6 +40,12 @@ export const suspectWords = {
       updates: number(updates),
       rule,
     }),
+  /** Of masked groups: so many attackers spoil as many sums at most. */
+  bearsInGroups: (attackers: number, updates: number, groups: number, rule: string) =>
+    _(
+      "In one round the settings bear %(attackers)s of %(updates)s participants that lie, whatever groups they are in: the sums of %(attackers)s of the %(groups)s masked groups may be false (%(rule)s). They do not show who lied.",
+      { attackers: number(attackers), updates: number(updates), groups: number(groups), rule },
+    ),
   bearsNone: (updates: number) =>
     _("In one round the settings bear 0 of %(updates)s false updates: the mean has no bound.", {
       updates: number(updates),
