@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 # Names imported `as` themselves are re-exported, so that callers import all messages from this module.
 from backend.wire.fields import CHUNK_BYTES as CHUNK_BYTES
@@ -235,13 +235,18 @@ class Accepted(WireFrame, frozen=True, tag="accepted"):
     """The client's update is accepted with `examples` in `round`.
 
     If it is not `counted` in the aggregate, `reason` says why, for people; without a reason it was checked
-    only, as those of newcomers are.
+    only, as those of newcomers are. Pages say the same in other languages by `code`: `quarantine` for what
+    was `found` in earlier updates, or `household` for a new client of a network where it was; it may count
+    after `rounds` more.
     """
 
     round: Count
     examples: Count
     counted: bool = True
     reason: Text = ""
+    code: Word | None = None
+    found: Annotated[list[Word], Meta(max_length=2)] = field(default_factory=list)
+    rounds: Count = 0
 
 
 class Refused(WireFrame, frozen=True, tag="refused"):

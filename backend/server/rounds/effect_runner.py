@@ -16,7 +16,7 @@ from backend.server.observers import task_events
 from backend.server.rounds.aggregation_jobs import AggregationJobs
 from backend.server.rounds.group_sums import GroupSums
 from backend.server.rounds.masked_sum import masking_of
-from backend.server.rounds.reputations import reason_for
+from backend.server.rounds.reputations import UncountedNotice, uncounted_notice
 from backend.server.rounds.round_accumulator import RoundAccumulator
 from backend.server.rounds.round_host_events import RollbackRequested
 from backend.server.rounds.state import Effect, RoundState
@@ -168,25 +168,20 @@ class RoundEffectRunner:
         if not accept.counts:
             self._check_only(accept)
             return
-        reason = self._consider_reputation(accept.client)
+        notice = self._consider_reputation(accept.client)
         self._jobs.add(accept.client, offer, self._adding(accept, self._state.checked.pop(accept.client)))
         accumulator.accepted[accept.client] = offer
-        self._state.connected.tell(
-            accept.client,
-            messages.Accepted(
-                round=offer.round, examples=offer.examples, counted=not reason, reason=reason[:500]
-            ),
-        )
+        self._state.connected.tell(accept.client, _accepted(offer, notice))
         self._state.notice(task_events.UpdateAccepted(accept.client, offer.round, offer.examples))
 
-    def _consider_reputation(self, client: str) -> str:
-        """Sets the factor of an update's weight. Returns for its client why it does not count, or ""."""
+    def _consider_reputation(self, client: str) -> UncountedNotice | None:
+        """Sets the factor of an update's weight. Returns for its client why it does not count, if so."""
         book = self._state.book
         if book is None:
-            return ""
+            return None
         suspect = book.suspect(client)
         self._state.accumulator.factors[client] = suspect.suspicion.weight
-        return reason_for(suspect, book.rules)
+        return uncounted_notice(suspect, book.rules)
 
     def _check_only(self, accept: round_effects.Accept) -> None:
         """Takes note of a newcomer's update, which is not added: its buffer is free already."""
@@ -241,3 +236,18 @@ class RoundEffectRunner:
             effects = self._state.machine.restore_requested(reason, now)
             self._state.restoring = RollbackRequested(self._state.history.current_version(), reason)
             self.perform(effects, now)
+
+
+def _accepted(offer: messages.Offer, notice: UncountedNotice | None) -> messages.Accepted:
+    """Returns the answer to an accepted update; with a `notice` it does not count."""
+    if notice is None:
+        return messages.Accepted(round=offer.round, examples=offer.examples)
+    return messages.Accepted(
+        round=offer.round,
+        examples=offer.examples,
+        counted=False,
+        reason=notice.reason[:500],
+        code=notice.code,
+        found=list(notice.found),
+        rounds=notice.rounds,
+    )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from typing import Literal
 
 from backend.formats.task_file import ReputationTable, TaskFile
 from backend.numerics.reputation.suspicion import EvidenceKind, Suspicion, SuspicionRules
@@ -59,24 +60,40 @@ def suspect_of(record: ReputationRecord) -> Suspect:
     return Suspect(record.subject, record.client, record.household, suspicion, timeline)
 
 
-def reason_for(suspect: Suspect, rules: SuspicionRules) -> str:
-    """Returns for a client why its updates do not count now, and what it takes; "" if they count."""
+@dataclass(frozen=True)
+class UncountedNotice:
+    """Why a client's updates do not count now, and what it takes: see `backend.wire.messages.Accepted`."""
+
+    code: Literal["quarantine", "household"]
+    found: list[EvidenceKind]
+    rounds: int
+
+    @property
+    def reason(self) -> str:
+        """The sentence for peers."""
+        if self.code == "household":
+            return (
+                "Your updates do not count yet: updates from your network were found false, and this device "
+                f"is new here. They count after {_rounds(self.rounds)} in which they are like those of "
+                "others."
+            )
+        found = " and ".join(REASONS[kind] for kind in self.found) or "they looked false"
+        return (
+            f"Your updates do not count at present: in earlier rounds {found}. They are still compared, and "
+            f"count again after {_rounds(self.rounds)} or more in which they are like those of others. If "
+            "your device is honest, try another backend, or ask the task's owner."
+        )
+
+
+def uncounted_notice(suspect: Suspect, rules: SuspicionRules) -> UncountedNotice | None:
+    """Returns for a client why its updates do not count now; None if they count."""
     suspicion = suspect.suspicion
     if suspicion.counts:
-        return ""
+        return None
     if not suspicion.quarantined:
-        return (
-            "Your updates do not count yet: updates from your network were found false, and this device is "
-            f"new here. They count after {_rounds(suspicion.probation)} in which they are like those of "
-            "others."
-        )
-    found = " and ".join(REASONS[kind] for kind in suspect.reasons[:2]) or "they looked false"
-    least = max(1, suspicion.served_at_least(rules) - suspicion.served)
-    return (
-        f"Your updates do not count at present: in earlier rounds {found}. They are still compared, and "
-        f"count again after {_rounds(least)} or more in which they are like those of others. If your device "
-        "is honest, try another backend, or ask the task's owner."
-    )
+        return UncountedNotice("household", [], suspicion.probation)
+    left = max(1, suspicion.served_at_least(rules) - suspicion.served)
+    return UncountedNotice("quarantine", suspect.reasons[:2], left)
 
 
 def _rounds(count: int) -> str:

@@ -158,11 +158,14 @@ def credit(number: int, until: int) -> Json:
 
 
 def accepted(number: int, examples: int = 64, counted: bool = True) -> Json:
-    return frame("accepted", round=number, examples=examples, counted=counted, reason="" if counted else WHY)
+    if counted:
+        return frame("accepted", round=number, examples=examples, counted=True, reason="", **COUNTS)
+    notice = {"reason": WHY, "code": "quarantine", "found": ["distance"], "rounds": 2}
+    return frame("accepted", round=number, examples=examples, counted=False, **notice)
 
 
 def checked(number: int) -> Json:
-    return frame("accepted", round=number, examples=0, counted=False, reason="")
+    return frame("accepted", round=number, examples=0, counted=False, reason="", **COUNTS)
 
 
 def refused(number: int, code: str = "not-finite") -> Json:
@@ -206,6 +209,7 @@ VISITED = [
     {**LOADED, "examples": 120},
 ]  # fmt: skip
 WHY = "Your updates do not count at present."
+COUNTS = {"code": None, "found": [], "rounds": 0}
 EVALUATING = [*READY, evaluate(1, 1)]
 COUNTED = [*READY, train(1, 0, control=CONTROL), trained(1), accepted(1)]
 TRAINING = [*READY, train(1, 0)]

@@ -136,7 +136,13 @@ SERVER: dict[str, messages.ServerFrame] = {
     "credit": messages.Credit(round=7, until=1048576),
     "accepted": messages.Accepted(round=7, examples=128),
     "accepted and not counted": messages.Accepted(
-        round=7, examples=128, counted=False, reason="Your updates do not count at present."
+        round=7,
+        examples=128,
+        counted=False,
+        reason="Your updates do not count at present.",
+        code="quarantine",
+        found=["distance", "left-out"],
+        rounds=3,
     ),
     "accepted, checked only": messages.Accepted(round=7, examples=0, counted=False),
     "refused": messages.Refused(round=7, code="not-finite", reason="The update holds NaN or infinity."),

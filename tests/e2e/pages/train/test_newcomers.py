@@ -77,6 +77,7 @@ async def test_a_proof_that_is_stopped_ends_its_worker_and_can_be_started_again(
         await start(page)
         line = page.locator("[data-work-proof]")
         await expect(line).to_be_visible()
+        await expect(page.locator("[data-status-line]")).to_have_text("Solving a proof of work")
         await page.locator("[data-action=stop]").click()
         await expect(line).to_be_hidden()
         await expect(page.locator("[data-status-line]")).to_have_text("Stopped")

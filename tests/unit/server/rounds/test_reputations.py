@@ -11,7 +11,7 @@ from backend.formats.task_file import ReputationTable
 from backend.numerics.reputation.suspicion import Suspicion, SuspicionRules
 from backend.protocols.rounds.lots import Lots
 from backend.protocols.rounds.reputation_book import JudgedRound, Suspect
-from backend.server.rounds.reputations import reason_for, reputation_records, suspect_key, suspect_of
+from backend.server.rounds.reputations import reputation_records, suspect_key, suspect_of, uncounted_notice
 
 RULES, LOTS = SuspicionRules(10.0, 10), Lots(b"secret")
 LIAR = Suspect(
@@ -68,20 +68,27 @@ def test_nothing_is_recorded_of_a_client_without_suspicion() -> None:
 
 
 @pytest.mark.parametrize(
-    ("suspect", "words"),
+    ("suspect", "code", "words"),
     [
-        (LIAR, ["in earlier rounds they pointed against", "and they were several times", "after 6 rounds"]),
+        (
+            LIAR,
+            "quarantine",
+            ["in earlier rounds they pointed against", "and they were several times", "after 6 rounds"],
+        ),
         (
             Suspect("n", "n", "h", Suspicion(1.0, probation=1)),
+            "household",
             ["do not count yet", "your network", "1 round in"],
         ),
     ],
 )
-def test_a_client_is_told_why_its_updates_do_not_count(suspect: Suspect, words: list[str]) -> None:
-    told = reason_for(suspect, RULES)
-    assert all(word in told for word in words)
-    assert len(told) <= 500
+def test_a_client_is_told_why_its_updates_do_not_count(suspect: Suspect, code: str, words: list[str]) -> None:
+    notice = uncounted_notice(suspect, RULES)
+    assert notice is not None
+    assert (notice.code, notice.found) == (code, suspect.reasons[:2])
+    assert all(word in notice.reason for word in words)
+    assert len(notice.reason) <= 500
 
 
 def test_a_client_whose_updates_count_is_told_nothing() -> None:
-    assert reason_for(Suspect("a", "a", suspicion=Suspicion(2.4)), RULES) == ""
+    assert uncounted_notice(Suspect("a", "a", suspicion=Suspicion(2.4)), RULES) is None

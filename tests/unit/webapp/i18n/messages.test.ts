@@ -80,3 +80,23 @@ test.each(READERS.flatMap((folder) => scriptsOf(`${SOURCES}/${folder}`)))(
     expect(texts.filter((text) => text.includes(" "))).toEqual([]);
   },
 );
+
+test("why updates do not count is said in the page's language, by the code and what was found", async () => {
+  const quarantined = {
+    code: "quarantine",
+    found: ["repetition", "left-out"],
+    rounds: 3,
+    reason: "The server's words.",
+  };
+  const es = await sayIn("es");
+  expect(es.uncounted(quarantined)).toBe(
+    "Tus actualizaciones no cuentan por ahora: en rondas anteriores repetían otras anteriores y la regla de la tarea las descartó. Se siguen comparando, y vuelven a contar tras 3 rondas o más en que se parezcan a las de los demás. Si tu dispositivo es honesto, prueba otro motor o pregunta a quien dirige la tarea.",
+  );
+  expect(es.uncounted({ ...quarantined, code: "household", found: [], rounds: 1 })).toContain(
+    "tras 1 ronda en que",
+  );
+  expect(es.uncounted({ ...quarantined, found: ["unheard-of"] })).toBe("The server's words.");
+  expect(es.uncounted({ ...quarantined, code: "new" })).toBe("The server's words.");
+  const en = await sayIn("en");
+  expect(en.uncounted({ ...quarantined, found: [] })).toContain("in earlier rounds they looked false.");
+});

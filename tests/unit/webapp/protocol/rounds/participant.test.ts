@@ -53,7 +53,19 @@ test("an event that makes no sense changes nothing", () => {
     { type: "trained", round: 1, examples: 1, steps: 1, loss: 1, sums: [], size: 4 },
     { type: "disconnected", random: 0 },
     { type: "frame", frame: { type: "credit", round: 1, until: 10 } },
-    { type: "frame", frame: { type: "accepted", round: 1, examples: 3, counted: true, reason: "" } },
+    {
+      type: "frame",
+      frame: {
+        type: "accepted",
+        round: 1,
+        examples: 3,
+        counted: true,
+        reason: "",
+        code: null,
+        found: [],
+        rounds: 0,
+      },
+    },
     { type: "stop" },
   ];
   for (const event of events) expect(handle(INITIAL, event)).toEqual({ state: INITIAL, effects: [] });

@@ -44,3 +44,27 @@ test("who comes when the training is over is told so, and starts nothing", () =>
   expect(requireElement(document, "action").hidden).toBe(true);
   expect(requireElement(document, "status-line").textContent).toBe("The model is trained");
 });
+
+test("who proves work before it connects reads so, and nothing else later", async () => {
+  let phase = "connecting";
+  const made = new ControlCard(document.body);
+  made.bind({
+    look: () => ({
+      status: { phase, line: "Other", hint: "", spoken: "Other", steps: null },
+      running: true,
+      examples: 0,
+      loaded: null,
+      stepMs: undefined,
+      notice: "",
+    }),
+    start: () => undefined,
+    stop: () => undefined,
+  });
+  const line = () => requireElement(document, "status-line").textContent;
+  made.proving(true);
+  await expect.poll(line).toBe("Solving a proof of work");
+  expect(requireElement(document, "status-hint").textContent).toContain("asks it of newcomers");
+  phase = "stopped";
+  made.changed();
+  await expect.poll(line).toBe("Other");
+});

@@ -8,7 +8,7 @@ test.each<[MaskedView["stage"], number, string]>([
   ["keys", 0, "Exchanging keys with the others"],
   ["dealing", 6, "Exchanging keys with 5 other participants"],
   ["masked", 6, "Masked among 6: your own update looks random to the server."],
-  ["revealed", 6, "Masked among 6: the server now reads the sum of all."],
+  ["revealed", 6, "Masked among 6: the server now reads their sum."],
   ["refused", 0, "This round continues without you."],
 ])("in the stage %s the page says what becomes of the update", (stage, members, begin) => {
   expect(visibilityOf({ ...VIEW, stage, members }).line.startsWith(begin)).toBe(true);

@@ -12,6 +12,17 @@ import { statusOf } from "../../../../../webapp/static/src/ui/train/status";
 const HASH = "a".repeat(64);
 const ME = "0123456789abcdef";
 
+const ACCEPTED: FrameOf<"accepted"> = {
+  type: "accepted",
+  round: 4,
+  examples: 9,
+  counted: true,
+  reason: "",
+  code: null,
+  found: [],
+  rounds: 0,
+};
+
 const START: ParticipantEvent = {
   type: "start",
   hello: {
@@ -157,11 +168,7 @@ describe("What the volunteer's device does, in words", () => {
     ],
     [
       "left after one",
-      view([
-        ...TRAINED,
-        { type: "frame", frame: { type: "accepted", round: 4, examples: 9, counted: true, reason: "" } },
-        { type: "stop" },
-      ]),
+      view([...TRAINED, { type: "frame", frame: ACCEPTED }, { type: "stop" }]),
       "Stopped. Thank you!",
     ],
     [
@@ -186,10 +193,7 @@ describe("What the volunteer's device does, in words", () => {
           : event,
       );
     const task = taskState({ phase: "training", cohort: 2, reported: 1 });
-    const answer = {
-      type: "frame",
-      frame: { type: "accepted", round: 4, examples: 0, counted: false, reason: "" },
-    } as const;
+    const answer = { type: "frame", frame: { ...ACCEPTED, examples: 0, counted: false } } as const;
     const read = (rounds: number) => statusOf(view([...trained(rounds), answer], { task, checked: 4 }), 0);
     expect(read(3).line).toBe("Your update was checked");
     expect(read(3).hint).toContain("Yours count after 2 more rounds.");

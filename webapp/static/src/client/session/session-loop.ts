@@ -216,11 +216,16 @@ export class SessionLoop<
   }
 }
 
-/** Replaces the English reason of a frame that refuses something by a sentence in the page's language. */
+/** Replaces the English reason of a frame with a code by a sentence in the page's language. */
 function inPageLanguage<Frame>(frame: Frame): Frame {
   const { code, reason } = frame as { readonly code?: unknown; readonly reason?: unknown };
   if (typeof code !== "string" || typeof reason !== "string") return frame;
+  if (isUncounted(frame)) return { ...frame, reason: say.uncounted(frame) };
   return { ...frame, reason: say.refusal(code, reason) };
+}
+
+function isUncounted(frame: unknown): frame is Parameters<typeof say.uncounted>[0] {
+  return (frame as { readonly type?: unknown }).type === "accepted";
 }
 
 function isConnectionEffect<Sent>(

@@ -11,7 +11,7 @@ import { bindLocalData, type OwnExamples } from "./local-data/local-data";
 import { bindUrlData } from "./local-data/url-data";
 import { LossCurve } from "./loss-curve";
 import { INITIAL, type SteadyState, steady } from "./steady-status";
-import { OVER, type Status } from "./texts";
+import { OVER, provingIn, type Status } from "./texts";
 import { wakeLock } from "./wake-lock";
 
 /** What the card shows of a session. */
@@ -53,6 +53,7 @@ export class ControlCard {
   readonly #over: boolean;
   #page: CardPage | null = null;
   #running = false;
+  #proving = false;
   #scheduled = false;
   #steady: SteadyState = INITIAL;
   #later: ReturnType<typeof setTimeout> | undefined;
@@ -82,6 +83,12 @@ export class ControlCard {
       this.#draw();
     }, 100);
   };
+
+  /** Says what the device does while it proves work, before it connects. */
+  proving(active: boolean): void {
+    this.#proving = active;
+    this.changed();
+  }
 
   /** Adds the loss of a finished step. */
   learned(loss: number): void {
@@ -115,7 +122,8 @@ export class ControlCard {
     const look = this.#page.look();
     const { running, examples, loaded, stepMs, notice } = look;
     this.#running = running;
-    const status = this.#over ? OVER : this.#steadied(look.status);
+    const current = this.#proving ? provingIn(look.status) : look.status;
+    const status = this.#over ? OVER : this.#steadied(current);
     this.#showStatus(status);
     const finished = this.#over || look.status.phase === "finished";
     this.#button.dataset.action = running ? "stop" : "start";

@@ -31,6 +31,12 @@ export function statusIn(phase: string, words: StatusWords, progress: TrainingPr
 
 const card = say.card;
 
+/** Returns the status of a session that cannot connect before its device has proved work. */
+export function provingIn(status: Status): Status {
+  if (status.phase !== "connecting") return status;
+  return { ...status, line: card.provingWork, spoken: card.provingWork, hint: card.provingFirst };
+}
+
 const STOPPED: StatusWords = [card.stopped, card.startAgain];
 
 export const MEASURING: StatusWords = [card.measuring, card.measuringHere];

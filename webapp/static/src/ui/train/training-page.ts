@@ -40,8 +40,10 @@ export function bindTraining(protocol: string): TrainingPage {
   void showEarlierVisits(root, task, token);
   bindDevices(root, task, token);
   const socket = new SocketTransport(socketAddress(location.origin, task), protocol);
+  const asksWork = root.dataset.newcomersAsked === "work";
+  const proving = (active: boolean) => control.proving(active);
   const options: TrainingPage["options"] = {
-    transport: root.dataset.newcomersAsked === "work" ? provingTransport(socket, root, task, token) : socket,
+    transport: asksWork ? provingTransport(socket, root, task, token, proving) : socket,
     trainer: (recovered) => new Trainer(recovered, control.own?.spawn, preferExact),
     origin: location.origin,
     token,

@@ -8,12 +8,13 @@ import { say } from "../../i18n";
 import { axisPercent, seconds } from "../../i18n/formatting";
 import { requireElement, setText } from "../lib/dom";
 
-/** Returns the transport for a task that asks for proofs of work. */
+/** Returns the transport for a task that asks for proofs of work; `proving` hears when one begins and ends. */
 export function provingTransport(
   inner: Transport,
   root: HTMLElement,
   task: string,
   token: string,
+  proving: (active: boolean) => void,
 ): ProvingTransport {
   const line = requireElement(root, "work-proof");
   return new ProvingTransport(inner, {
@@ -21,6 +22,7 @@ export function provingTransport(
     prove: proveInWorker,
     progressed: (progress) => {
       line.hidden = progress === null;
+      proving(progress !== null);
       if (progress === null) return;
       const left = progress.seconds === null ? null : seconds(Math.ceil(progress.seconds));
       setText(line, say.card.proving(axisPercent(progress.share), left));

@@ -36,6 +36,8 @@ export const card = {
   thanks: _("Stopped. Thank you!"),
   connecting: _("Connecting"),
   lookingForServer: _("Looking for the server."),
+  provingWork: _("Solving a proof of work"),
+  provingFirst: _("This task asks it of newcomers. Then your device connects."),
   /** `left` is null before the first part was found. */
   proving: (share: string, left: string | null) =>
     left === null

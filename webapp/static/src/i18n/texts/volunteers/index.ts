@@ -14,6 +14,7 @@ export { masked } from "./masked";
 export { mesh } from "./mesh";
 export { message, problem } from "./messages/message";
 export { refusal } from "./messages/refusals";
+export { uncounted } from "./messages/uncounted";
 export { mistakes } from "./mistakes";
 export { people } from "./people";
 export { trial } from "./playground";

@@ -15,14 +15,13 @@ export const masked = {
         )
       : _("Exchanging keys with the others, so that nobody sees your update alone."),
   adding: (members: number) =>
-    _("Masked among %(members)s: the server now reads the sum of all. Your own update stays hidden.", {
+    _("Masked among %(members)s: the server now reads their sum. Your own update stays hidden.", {
       members: number(members),
     }),
   among: (members: number) =>
-    _(
-      "Masked among %(members)s: your own update looks random to the server. It can read only the sum of all.",
-      { members: number(members) },
-    ),
+    _("Masked among %(members)s: your own update looks random to the server. It can read only their sum.", {
+      members: number(members),
+    }),
   serverSays: _(
     "The server says who the others are. If it invented them, it could read your update: take part only if you trust its operator that far.",
   ),

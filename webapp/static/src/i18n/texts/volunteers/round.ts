@@ -6,7 +6,7 @@ export const round = {
   sending: _("Sending your update"),
   sendingWhole: _("This is how your device would change the model."),
   sendingMasked: (members: number) =>
-    _("Masked among %(members)s: the server can read only the sum of all.", {
+    _("Masked among %(members)s: the server can read only their sum.", {
       members: number(members),
     }),
   sendingPart: (percent: number) =>

@@ -185,9 +185,18 @@ export const credit = { round: count, until: count } as const;
  * The client's update is accepted with `examples` in `round`.
  *
  * If it is not `counted` in the aggregate, `reason` says why, for people; without a reason it was checked only, as those
- * of newcomers are.
+ * of newcomers are. Pages say the same in other languages by `code`: `quarantine` for what was `found` in earlier
+ * updates, or `household` for a new client of a network where it was; it may count after `rounds` more.
  */
-export const accepted = { round: count, examples: count, counted: fields.truth, reason: text } as const;
+export const accepted = {
+  round: count,
+  examples: count,
+  counted: fields.truth,
+  reason: text,
+  code: fields.nullable(word),
+  found: fields.list(word, 2),
+  rounds: count,
+} as const;
 
 /** The client's update of `round` does not count; `reason` is for people. */
 export const refused = { round: count, code: word, reason: text } as const;
