@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -44,7 +45,8 @@ class MeasuredRule:
 
     def cost(self, updates: int, parameters: int) -> float:
         """Returns the processor seconds of a round of so many updates of `parameters` values each."""
-        return self.seconds * (updates / _CLIENTS) ** self.growth * parameters / _PARAMETERS
+        grown = math.pow(updates / _CLIENTS, self.growth)
+        return self.seconds * grown * parameters / _PARAMETERS
 
     @cached_property
     def _robust(self) -> RobustTable:

@@ -209,7 +209,7 @@ VISITED = [
     {**LOADED, "examples": 120},
 ]  # fmt: skip
 WHY = "Your updates do not count at present."
-COUNTS = {"code": None, "found": [], "rounds": 0}
+COUNTS: Json = {"code": None, "found": [], "rounds": 0}
 EVALUATING = [*READY, evaluate(1, 1)]
 COUNTED = [*READY, train(1, 0, control=CONTROL), trained(1), accepted(1)]
 TRAINING = [*READY, train(1, 0)]
