@@ -39,6 +39,7 @@ async def page(browser: Browser, ann: Visitor) -> AsyncIterator[Page]:
     page = await context.new_page()
     complaints = listen(page)
     yield page
+    await context.close()
     assert complaints == []
 
 

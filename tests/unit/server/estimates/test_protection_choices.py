@@ -67,6 +67,16 @@ def test_masked_groups_have_rounds_wait_for_enough_of_each_and_go_with_the_masks
     assert opened.task["security"]["robust"] == {"rule": "median", "attackers": 1}
 
 
+def test_masks_and_noise_take_away_a_rule_on_single_updates_and_say_so() -> None:
+    robust = {"rule": "median", "attackers": 1}
+    rounds = {"min_available_clients": 5, "quorum": 5}
+    choices = found(tables(data=OWN, security={"robust": robust}, coordination=rounds))
+    for key in ("updates masked", "noise central", "noise local"):
+        assert choices[key].refused is None
+        assert choices[key].patch["security"]["robust"] is None
+        assert ("security.robust.rule", None) in [(one.key, one.after) for one in choices[key].changes]
+
+
 def test_work_units_refuse_masks_for_what_they_are_not_for_a_number_of_rounds() -> None:
     refused = found(tomllib.loads(volunteer_toml("tiny")))["updates masked"].refused
     assert refused is not None
