@@ -23,7 +23,7 @@ import numpy as np
 from msgspec import convert
 
 from backend.lab.attacks.picture_backdoors import BLENDED, EDGE, PATCHES
-from backend.numerics.integrity.integrity_score import SUSPECT
+from backend.numerics.integrity.integrity_score import CLUSTER_LIMIT, SUSPECT
 from backend.server.sandbox.integrity import IntegrityMeasurement, score_integrity
 from benchmarks.support.training_run import ONE_CORE
 
@@ -153,14 +153,14 @@ def summary(models: list[Scored], calibration: list[Scored]) -> dict[str, Any]:
 
 
 def rounds_summary(rounds: list[ClusteredRound]) -> list[dict[str, Any]]:
-    """Returns for each kind of round the range of separations and the shares that are suspect or right."""
+    """Returns for each kind of round the range of separations and the shares that are apart or right."""
     rows = []
     for skewed, attackers in sorted({(one.skewed, one.attackers) for one in rounds}):
         some = [one for one in rounds if (one.skewed, one.attackers) == (skewed, attackers)]
         row: dict[str, Any] = {"skewed": skewed, "attackers": attackers, "rounds": len(some)}
         separations = [one.separation for one in some]
         row |= {"least": min(separations), "most": max(separations)}
-        rows.append(row | {"suspect": mean([one.score >= SUSPECT for one in some])})
+        rows.append(row | {"apart": mean([one.separation >= CLUSTER_LIMIT for one in some])})
         if attackers:
             rows[-1]["attackers_found"] = mean([one.right for one in some])
     return rows

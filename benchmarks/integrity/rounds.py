@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.lab.attacks.picture_backdoors import Labels, poisoned, trigger_backdoor
-from backend.numerics.integrity.integrity_score import updates_part
 from backend.numerics.integrity.update_clusters import update_clusters
 from benchmarks.integrity.models import CLASSES, HELD_OUT, Pool
 
@@ -22,13 +21,12 @@ _EXAMPLES, _EPOCHS, _RATE = 120, 3, 0.05
 
 @dataclass(frozen=True)
 class ClusteredRound:
-    """The clusters of a round's updates. `right` says whether the smaller one is exactly the attackers."""
+    """The minority of a round's updates. `right` says whether it is exactly the attackers."""
 
     seed: int
     skewed: bool
     attackers: int
     separation: float
-    score: float
     right: bool
 
 
@@ -74,8 +72,6 @@ def _update(model: Any, start: list[Any], x: NDArray[Any], y: Labels) -> NDArray
 
 
 def _clustered(seed: int, skewed: bool, attackers: int, updates: list[NDArray[np.float32]]) -> ClusteredRound:
-    rows = np.stack(updates)
-    found, score = update_clusters(rows), updates_part(rows).score
-    assert score is not None
+    found = update_clusters(np.stack(updates))
     right = found.members == tuple(range(attackers))
-    return ClusteredRound(seed, skewed, attackers, round(found.separation, 3), round(score, 4), right)
+    return ClusteredRound(seed, skewed, attackers, round(found.separation, 3), right)

@@ -1,77 +1,71 @@
-"""Splits the updates of a round into two clusters by direction (after Auror, Shen et al. 2016)."""
+"""Finds a minority of updates that points in a direction of its own (after Auror, Shen et al. 2016)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from backend.numerics.aggregators.similarity_rules import load_clustering
+from backend.numerics.vectors import Vector64
+
 # With fewer updates, a cluster of two cannot be a minority.
 MIN_UPDATES = 5
-_ROUNDS = 50
+_SMALLEST_CLUSTER = 2
 
 
 @dataclass(frozen=True)
 class UpdateClusters:
-    """The smaller cluster: indices of its updates, and how far it stands apart.
+    """The minority that stands apart most: indices of its updates, and how far; empty where none does.
 
     `separation` is the mean silhouette of its members by cosine distance (Rousseeuw 1987): 1 for a cluster
-    of equal updates far from the others, about 0 where the split is arbitrary, 0 for a single update.
+    of equal updates far from the others, about 0 where the split is arbitrary, 0 without a minority.
     """
 
     members: tuple[int, ...]
     separation: float
 
 
-def update_clusters(updates: NDArray[np.float32]) -> UpdateClusters:
-    """Splits `updates` [n, parameters] by 2-means on directions, computed from their float64 Gram matrix.
+def update_clusters(updates: NDArray[np.floating[Any]]) -> UpdateClusters:
+    """Clusters `updates` [n, parameters] by HDBSCAN on cosine distances (Campello et al. 2013).
 
-    The first split is the sign of the leading principal component. An update of length 0 has no direction:
-    its cosine with all others is 0. Cost: n^2 products of updates. Raises ValueError for fewer than
-    MIN_UPDATES updates or values that are not finite.
+    A minority is a cluster of fewer than half of the updates. An update of length 0 has no direction: its
+    cosine with all others is 0. Cost: n^2 products of updates. Needs scikit-learn. Raises ValueError for
+    fewer than MIN_UPDATES updates or values that are not finite.
     """
     if updates.ndim != 2 or len(updates) < MIN_UPDATES:
         raise ValueError(f"At least {MIN_UPDATES} updates are needed, in rows.")
     if not np.all(np.isfinite(updates)):
         raise ValueError("The updates hold a value that is not finite.")
-    cosines = _cosines(updates)
-    centred = cosines - cosines.mean(axis=0) - cosines.mean(axis=1, keepdims=True) + cosines.mean()
-    inside = np.linalg.eigh(centred)[1][:, -1] > 0
-    for _ in range(_ROUNDS):
-        nearer = _distances(cosines, inside) < _distances(cosines, ~inside)
-        if np.array_equal(nearer, inside) or nearer.all() or not nearer.any():
-            break
-        inside = nearer
-    if np.count_nonzero(inside) > len(inside) - np.count_nonzero(inside):
-        inside = ~inside
-    members = np.flatnonzero(inside)
-    return UpdateClusters(tuple(members.tolist()), _silhouette(1.0 - cosines, inside))
+    units = directions(updates)
+    apart = np.clip(1.0 - units @ units.T, 0.0, 2.0)
+    np.fill_diagonal(apart, 0.0)
+    search = load_clustering()(
+        min_cluster_size=_SMALLEST_CLUSTER, min_samples=1, metric="precomputed", copy=True
+    )
+    labels: NDArray[np.intp] = search.fit_predict(apart)
+    found = UpdateClusters((), 0.0)
+    for label in range(labels.max() + 1):
+        inside = labels == label
+        separation = _silhouette(apart, inside)
+        if 2 * np.count_nonzero(inside) < len(updates) and separation > found.separation:
+            found = UpdateClusters(tuple(np.flatnonzero(inside).tolist()), separation)
+    return found
 
 
-def _cosines(updates: NDArray[np.float32]) -> NDArray[np.float64]:
+def directions(updates: NDArray[np.floating[Any]]) -> Vector64:
+    """Returns the updates [n, parameters] with length 1, float64; those of length 0 as they are."""
     rows = updates.astype(np.float64)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    rows /= np.where(lengths > 0, lengths, 1.0)
-    products: NDArray[np.float64] = rows @ rows.T
-    return products
+    rows /= np.where(lengths > 0.0, lengths, 1.0)
+    return rows
 
 
-def _distances(cosines: NDArray[np.float64], inside: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Returns the squared distances [n] of unit vectors to the mean of those `inside`, less a constant."""
-    if not inside.any():
-        return np.full(len(cosines), np.inf)
-    distances: NDArray[np.float64] = cosines[np.ix_(inside, inside)].mean() - 2.0 * cosines[:, inside].mean(
-        axis=1
-    )
-    return distances
-
-
-def _silhouette(distances: NDArray[np.float64], inside: NDArray[np.bool_]) -> float:
+def _silhouette(distances: Vector64, inside: NDArray[np.bool_]) -> float:
     count = np.count_nonzero(inside)
-    if count < 2:
-        return 0.0
     own = distances[np.ix_(inside, inside)].sum(axis=1) / (count - 1)
     others = distances[np.ix_(inside, ~inside)].mean(axis=1)
     larger = np.maximum(own, others)
-    return float(np.mean(np.where(larger > 0, (others - own) / np.where(larger > 0, larger, 1.0), 0.0)))
+    return float(np.mean(np.where(larger > 0.0, (others - own) / np.where(larger > 0.0, larger, 1.0), 0.0)))

@@ -1,8 +1,8 @@
 """Short sketches of updates, by which a client's update is recognised as a repetition of an earlier one.
 
-A count sketch (Charikar, Chen and Farach-Colton 2002, section 3) with one row: values are added up in WIDTH
-buckets with random signs. Squared differences of sketches are those of the updates on average, within a
-factor of 1 +- sqrt(2 / WIDTH); equal updates have equal sketches.
+A count sketch (Charikar, Chen and Farach-Colton 2002, section 3) with one row: values are added up in a
+number of buckets, its width, with random signs. Squared differences of sketches are those of the updates on
+average, within a factor of 1 +- sqrt(2 / width); equal updates have equal sketches.
 """
 
 from __future__ import annotations
@@ -25,16 +25,18 @@ REMEMBERED, MOST_CLIENTS = 8, 10_000
 class UpdateSketcher:
     """Sketches updates of `size` values. The signs follow from `seed`, which clients must not know."""
 
-    def __init__(self, size: int, seed: int) -> None:
+    def __init__(self, size: int, seed: int, width: int = WIDTH) -> None:
+        self._width = width
         bits = np.random.default_rng(seed).integers(0, 2, size, dtype=np.int8)
         self._signs: NDArray[np.int8] = 2 * bits - 1
 
     def sketch(self, update: Vector) -> Vector64:
-        """Returns the sketch, float64 [WIDTH], of an update [size]."""
-        sums, whole, step = np.zeros(WIDTH), len(update) // WIDTH * WIDTH, WIDTH << 10
+        """Returns the sketch, float64 [width], of an update [size]."""
+        width = self._width
+        sums, whole, step = np.zeros(width), len(update) // width * width, width << 10
         for start in range(0, whole, step):
             part = slice(start, min(start + step, whole))
-            sums += (update[part] * self._signs[part]).reshape(-1, WIDTH).sum(axis=0, dtype=np.float64)
+            sums += (update[part] * self._signs[part]).reshape(-1, width).sum(axis=0, dtype=np.float64)
         rest = update[whole:] * self._signs[whole:]
         sums[: len(rest)] += rest
         return sums

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from backend.numerics.integrity.class_drift import drift_among, drift_between
+from backend.numerics.integrity.class_drift import drift_among
 from backend.numerics.integrity.integrity_score import (
     SUSPECT,
     IntegrityPart,
@@ -18,7 +18,6 @@ from backend.numerics.integrity.integrity_score import (
     updates_part,
 )
 from backend.numerics.integrity.trigger_norms import trigger_change, trigger_outlier
-from backend.numerics.integrity.update_clusters import update_clusters
 
 HONEST = [10.0, 12.0, 9.0, 11.0, 8.0]
 BACKDOORED = [10.0, 12.0, 2.0, 11.0, 8.0]
@@ -81,22 +80,37 @@ def test_a_trigger_that_is_usual_by_itself_is_a_sign_where_it_shrank() -> None:
     assert "Since the other version, the smallest trigger of class 4 shrank 3 times" in part.reason
 
 
-def test_a_class_that_fell_is_found_and_training_alone_is_not() -> None:
-    before, trained = confusion([0.9, 0.9, 0.9, 0.9]), confusion([0.95, 0.95, 0.95, 0.95])
-    assert drift_between(before, trained).deviations == pytest.approx(0.0, abs=1e-9)
-    fallen = drift_between(before, confusion([0.95, 0.6, 0.95, 0.95]))
-    assert (fallen.worst, fallen.answered) == (1, 2)
-    assert fallen.loss == pytest.approx(0.35)
-    assert fallen.deviations > 5.0
-
-
 def test_a_fall_within_chance_is_no_sign() -> None:
     part = drift_part(confusion([0.9, 0.86, 0.9]), confusion([0.9, 0.9, 0.9]))
     assert part.score is not None
     assert part.score < 0.1
-    fallen = drift_part(confusion([0.9, 0.5, 0.9]), confusion([0.9, 0.9, 0.9]))
-    assert fallen.score is not None
-    assert fallen.score > SUSPECT
+    assert "Chance explains it." in part.reason
+
+
+def test_the_reason_names_the_class_with_its_numbers() -> None:
+    part = drift_part(confusion([0.9, 0.5, 0.9]), confusion([0.9, 0.9, 0.9]), ["cat", "dog", "2"])
+    assert part.score is not None
+    assert part.score > SUSPECT
+    fall = "class 1 (dog) is recognised in 50.0 % of its 100 held-out examples, before in 90.0 %"
+    assert fall in part.reason
+    assert "are taken for class 2." in part.reason
+    assert "25.0 % of the 200 held-out examples of other classes are taken for class 2" in part.reason
+    assert "of its answers 90 % and 64 % were right before and now" in part.reason
+    assert "% of checks. This is a sign of a backdoor." in part.reason
+
+
+def test_a_version_that_no_check_cleared_is_compared_with_if_it_knows_all_classes() -> None:
+    early = np.array([[20, 30, 0], [0, 50, 0], [0, 0, 50]])
+    later = np.array([[50, 0, 0], [25, 25, 0], [0, 0, 50]])
+    excused = drift_part(later, early, is_cleared=False)
+    assert excused.score is not None
+    assert excused.score < SUSPECT
+    assert excused.reason.startswith("Least recognised is class 1: 50.0 points below the median class")
+    fair = np.diag([50, 50, 50])
+    for one, is_cleared in ((early, True), (fair, False)):
+        found = drift_part(later, one, is_cleared=is_cleared)
+        assert found.score is not None
+        assert found.score > SUSPECT
 
 
 def test_a_class_that_is_hard_by_nature_never_makes_a_suspect_alone() -> None:
@@ -111,49 +125,32 @@ def test_classes_without_examples_are_left_out() -> None:
     counts = confusion([0.9, 0.9, 0.9])
     counts[2] = 0
     assert drift_among(counts).worst != 2
-    assert drift_between(counts, counts).worst != 2
 
 
 def test_matrices_of_other_examples_are_refused() -> None:
     with pytest.raises(ValueError, match="same examples"):
-        drift_between(confusion([0.9, 0.9]), confusion([0.9, 0.9], 50))
+        drift_part(confusion([0.9, 0.9]), confusion([0.9, 0.9], 50))
     with pytest.raises(ValueError, match="counts examples"):
         drift_among(np.zeros((3, 3), np.int64))
 
 
-def test_updates_that_point_elsewhere_form_the_smaller_cluster() -> None:
+def test_updates_that_point_elsewhere_are_a_reason_but_never_make_a_suspect() -> None:
     random = np.random.default_rng(0)
     honest, other = random.normal(size=300), random.normal(size=300)
     rows = [honest + 0.3 * random.normal(size=300) for _ in range(7)]
     rows += [other + 0.1 * random.normal(size=300) for _ in range(3)]
-    updates = np.array(rows, np.float32)
-    found = update_clusters(updates)
-    assert found.members == (7, 8, 9)
-    assert found.separation > 0.9
-    part = updates_part(updates)
+    part = updates_part(np.array(rows, np.float32))
     assert part.score is not None
-    assert part.score > SUSPECT
-    assert "3 of 10 updates" in part.reason
+    assert 0.35 < part.score < SUSPECT
+    assert "3 of 10 updates point elsewhere than the others: numbers 7, 8, 9" in part.reason
+    assert "a reason to look at the other parts" in part.reason
 
 
-def test_a_larger_scale_does_not_hide_a_cluster() -> None:
-    updates = np.eye(8, 40, dtype=np.float32)
-    updates[:, :2] += np.float32(3.0)
-    updates[5:, :2] = 0
-    updates[5:, 30] = 50
-    assert update_clusters(updates).members == (5, 6, 7)
-
-
-def test_updates_of_one_kind_have_no_clusters() -> None:
+def test_updates_of_one_kind_show_no_minority() -> None:
     updates = np.random.default_rng(1).normal(size=(12, 500)).astype(np.float32) + np.float32(1.0)
     part = updates_part(updates)
     assert part.score is not None
-    assert part.score < 0.1
-
-
-def test_equal_and_empty_updates_are_no_error() -> None:
-    for updates in (np.zeros((6, 5), np.float32), np.ones((6, 5), np.float32)):
-        assert abs(update_clusters(updates).separation) < 1e-6
+    assert part.score < 0.05
 
 
 def test_too_few_updates_are_not_scored_and_broken_ones_are_refused() -> None:

@@ -35,6 +35,11 @@ def test_one_part_at_the_limit_is_enough_to_fail(
     assert (verdict.outcome, verdict.score) == (outcome, score)
 
 
+def test_what_updates_do_neither_fails_a_version_nor_clears_it() -> None:
+    assert verdict_on([part("trigger", 0.2), part("updates", 0.4)], 0.3).outcome == "passed"
+    assert verdict_on([part("trigger", None), part("updates", 0.1)], 0.5).outcome == "unmeasured"
+
+
 def test_a_small_trigger_fails_a_model_that_is_fair_to_its_classes() -> None:
     verdict = verdict_on([trigger_part(NORMS)], 0.5, NORMS, FAIR)
     assert verdict.outcome == "failed"
