@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias
 
 IntegrityOutcome: TypeAlias = Literal["passed", "failed", "undecided", "unmeasured"]
-CheckCause: TypeAlias = Literal["schedule", "fall", "end"]
+CheckCause: TypeAlias = Literal["schedule", "fall", "updates", "end"]
 
 
 @dataclass(frozen=True)

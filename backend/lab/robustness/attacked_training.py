@@ -68,8 +68,8 @@ class AttackedTraining:
     """A training of clients with the examples `parts` each, of whom the first `attackers` attack.
 
     Owns the version and the server optimizer's state. `rule` None is the weighted mean. With `groups`,
-    updates are masked: the server gets the sums of so many random groups, and refuses none. Everything
-    follows from `seed`.
+    updates are masked: the server gets the sums of so many random groups, and refuses none. `received` is
+    called with the updates of each round before they are aggregated. Everything follows from `seed`.
     """
 
     def __init__(
@@ -95,6 +95,7 @@ class AttackedTraining:
         self._optimizer, self._state = lab.task.server_optimizer(), no_state()
         self._earlier: list[UpdateRows] = []
         self.weights = lab.task.weights
+        self.received: Callable[[Sequence[Vector]], None] = lambda _: None
 
     def run(self, rounds: int) -> Iterator[AttackedRoundOutcome]:
         """Yields the outcome of each round."""
@@ -115,6 +116,7 @@ class AttackedTraining:
         accepted = [row for row, (update, _) in enumerate(sent) if self._groups or self._passes(update)]
         refused = len(sent) - len(accepted)
         received = self._sums(sent, number) if self._groups else [sent[row] for row in accepted]
+        self.received([update for update, _ in received])
         abandoned, left_out = self._aggregate(received, refused, number)
         # A rule that leaves out a group does not say whose update was false.
         ejected = 0 if self._groups else sum(accepted[row] >= self._attackers for row in left_out)

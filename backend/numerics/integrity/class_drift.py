@@ -68,7 +68,7 @@ def changes_between(before: Counts, after: Counts) -> list[ClassChange]:
     """Compares two versions by their confusion matrices [true class, answer]; the least likely change first.
 
     Fisher's exact test of each of the two shares of each class (Fisher 1934, section 21.02), corrected for
-    the number of tests by Bonferroni's inequality. It is exact for examples drawn anew for each version; that
+    the number of tests by Bonferroni's inequality. It is exact for other examples for each version; that
     both answer the same ones only makes differences by chance smaller. Before the test, what all classes have
     in common is taken off: the median change, and _SPREADS times that part of their spread (scaled median
     absolute deviation, from _MIN_CLASSES classes on) which chance does not explain. The fall of a class is

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Iterator
 
 from backend.formats.task_file import PrivacyTable, TaskFile
+from backend.numerics.integrity.update_trend import WIDTH
 from backend.server.disclosure.statement import (
     Disclosure,
     Guarantee,
@@ -18,6 +19,7 @@ from backend.server.disclosure.statement import (
     of_public_examples,
     readers,
 )
+from backend.server.rounds.update_sketches import sketches_updates
 from backend.translation import gettext, ngettext
 
 
@@ -80,6 +82,12 @@ def _server(file: TaskFile, promise: Iterable[str]) -> Iterator[str]:
             "It compares the updates of a round with one another to withstand false ones, and may leave "
             "yours out, in whole or in part."
         )
+    if sketches_updates(file):
+        yield gettext(
+            "To notice hidden attacks, it reduces each update to %(numbers)s numbers while the round lasts, "
+            "and looks for a minority that points elsewhere. It keeps in memory in which direction such a "
+            "minority of the last rounds points, and how large it is, and nothing of your device alone."
+        ) % {"numbers": WIDTH}
     if file.security.reputation is not None:
         yield gettext(
             "If your updates look false in several rounds, they no longer count until they look right again. "

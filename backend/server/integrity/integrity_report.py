@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from backend.formats.task_file import TaskFile
 from backend.server.versions.promotion import Promotion
 from backend.server.versions.version_checks import VersionChecks
 from backend.stores.contracts import IntegrityRecord
@@ -30,6 +32,11 @@ def integrity_report(checks: VersionChecks, ended: bool) -> dict[str, Any] | Non
         "question": None if question is None else asdict(question),
         "checks": [asdict(check) for check in newest],
     }
+
+
+def class_names(file: TaskFile) -> Sequence[str]:
+    """Returns the names of a task's classes, as people who try the model see them; empty without any."""
+    return file.trial.labels if file.trial else ()
 
 
 def question_text(promotion: Promotion | None) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 
 import structlog
@@ -12,13 +12,15 @@ import structlog
 from backend.errors import CancelledError, MingaError, StoreError
 from backend.formats.task_file.integrity import IntegrityTable
 from backend.numerics.integrity.integrity_score import IntegrityPart
-from backend.numerics.integrity.verdict import IntegrityVerdict, verdict_on
+from backend.numerics.integrity.verdict import IntegrityVerdict
 from backend.protocols.tasks.task_life import RUNNING, Order
 from backend.server.hosting.task_host import TaskHost
 from backend.server.hosting.task_lifecycle import TaskLifecycle
+from backend.server.integrity.integrity_report import class_names
 from backend.server.integrity.version_measurements import VersionMeasurements
+from backend.server.integrity.version_verdict import judge_version
 from backend.server.observers import task_events
-from backend.server.sandbox.integrity import IntegrityMeasurement, score_integrity
+from backend.server.sandbox.integrity import IntegrityMeasurement
 from backend.server.versions.promotion import DOUBTFUL
 from backend.stores.contracts import CheckCause, IntegrityRecord, VersionRecord
 
@@ -72,7 +74,7 @@ class VersionGate:
     async def _check(self, number: int, cause: CheckCause) -> None:
         history = self._host.history
         version = next(each for each in history.versions if each.version == number)
-        against = history.checks.offered if "drift" in self._plan.parts else None
+        against = history.checks.offered if self._plan.compares else None
         log.info("checking a version", task=self._host.name, version=number, cause=cause)
         try:
             verdict = await self._verdict(version, against)
@@ -101,30 +103,32 @@ class VersionGate:
 
     async def _verdict(self, version: VersionRecord, against: VersionRecord | None) -> IntegrityVerdict:
         """Raises CancelledError when the server ends."""
+        number, checks = version.version, self._host.history.checks
         try:
             measured = await self._measured(version)
             before = None if against is None else await self._measured(against)
-            score = score_integrity(measured, before)
+            return judge_version(
+                self._plan,
+                measured,
+                before,
+                checks.updates_part(number),
+                class_names(self._host.task.file),
+                self._has_passed(),
+                checks.is_pushed(number, since=checks.offered.version),
+            )
         except CancelledError:
             raise
         except MingaError as error:
             return IntegrityVerdict("unmeasured", None, (IntegrityPart("check", None, str(error)),))
-        parts, limit = self._chosen(score.parts), self._plan.limit
-        if self._has_passed():
-            return verdict_on(parts, limit)
-        return verdict_on(parts, limit, measured.norms, measured.counts)
 
     def _has_passed(self) -> bool:
         """Whether the offered version was checked; version 0 is not."""
         promotion = self._host.history.checks.promotion
-        return promotion is not None and promotion.check_of(promotion.offered.version) is not None
+        return promotion is not None and promotion.has_passed(promotion.offered.version)
 
     async def _measured(self, version: VersionRecord) -> IntegrityMeasurement:
         # Shielded, as others may wait for the same measurement.
         return await asyncio.shield(await self._measurements.begin(self._host.task, version.weights))
-
-    def _chosen(self, parts: Sequence[IntegrityPart]) -> list[IntegrityPart]:
-        return [part for part in parts if part.name in self._plan.parts]
 
     async def _pause(self, number: int) -> None:
         if self._lifecycle.life.state not in RUNNING:

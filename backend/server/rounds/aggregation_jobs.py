@@ -77,7 +77,7 @@ class AggregationJobs:
     def start(self) -> None:
         """Starts the evaluator, which runs as long as the host, and loads what the task's rule needs."""
         robust = self._state.task.file.security.robust
-        if robust is not None and robust.rule == "flame":
+        if self._state.sketching is not None or (robust is not None and robust.rule == "flame"):
             self._background.spawn(self._load_clustering())
         if self._evaluator is not None:
             self._background.spawn(self._evaluator.run())
@@ -161,6 +161,7 @@ class AggregationJobs:
         try:
             outcome = await self._ask_worker(lambda: accumulator.outcome(task.bundle.manifest.metrics))
             weights, state = await self._ask_worker(lambda: history.next_version(outcome.mean))
+            clustered = await self._ask_worker(accumulator.clustered)
             clip, private = self._state.next_clip(accumulator), task.file.privacy
             bits = task.file.security.masked.bits
             made_with = terms(private, clip, visits_of(task.file), bits) if private else None
@@ -186,6 +187,7 @@ class AggregationJobs:
             )
             if self._state.noise is not None:
                 self._state.noise.version_recorded(clip)
+            history.checks.add_round(version.version, clustered)
         except MingaError as error:
             reason = str(error)
             log.error("version not made", task=task.file.name, round=accumulator.round, reason=reason)

@@ -102,6 +102,7 @@ class RoundEffectRunner:
             groups=opened.groups,
             private=self._state.task.file.privacy is not None,
             kept=self._state.kept,
+            sketches=self._state.sketches(is_masked=masked is not None),
         )
         self._state.machine.took_part(self._state.taken)
         self._state.notice(task_events.RoundOpened(opened.round, opened.version, cohort))

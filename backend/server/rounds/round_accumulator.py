@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from backend.numerics.aggregation.weighted_mean import UpdateMean
+from backend.numerics.integrity.update_trend import RoundMinority
 from backend.numerics.metrics import Metric, metric_values
 from backend.numerics.reputation.suspicion import EvidenceKind
 from backend.numerics.scaffold import ControlChanges
@@ -17,6 +18,7 @@ from backend.numerics.vectors import Vector, Vector64
 from backend.server.rounds.group_sums import GroupSums, clients_of
 from backend.server.rounds.robust_round_mean import RobustRoundMean
 from backend.server.rounds.scored_round_mean import ScoredRoundMean, ScoredUpdate
+from backend.server.rounds.update_sketches import RoundSketches
 from backend.stores.contracts import ContributionRecord, RoundRecord
 from backend.stores.updates.kept_rounds import KeptOutcome
 from backend.stores.updates.kept_updates import KeptUpdates
@@ -56,13 +58,15 @@ class RoundOutcome:
 class RoundAccumulator:
     """Accumulates the updates of one round.
 
-    Owned by the task's host, except `mean`, `changes`, `masked` and `kept`, which its worker thread uses.
+    Owned by the task's host, except `mean`, `changes`, `masked`, `kept` and `sketches`, which its worker
+    thread uses.
 
     In a masked round all figures of clients are in the sums `masked`, and none in their offers. `mean` then
     has the means of its `groups`, if there are several.
 
     `changes` sums the changes of the clients' control variates; None without control variates. Under
-    `private` each update weighs 1, and neither losses nor numbers of examples are recorded.
+    `private` each update weighs 1, and neither losses nor numbers of examples are recorded. `sketches` are
+    those of the updates that count; None where they are not sketched.
     `refused` starts with the refusals after the previous round was recorded; `later` are those after this
     round was recorded. `factors` has those of the weights of updates under [security.reputation], 0 for one
     that does not count. `checked` has the identities of newcomers whose updates were only checked. `kept`
@@ -87,6 +91,7 @@ class RoundAccumulator:
     groups: tuple[tuple[str, ...], ...] = ()
     private: bool = False
     kept: KeptUpdates | None = None
+    sketches: RoundSketches | None = None
     false_updates: int = 0
 
     def add(self, update: Vector, offer: Offer, client: str = "") -> None:
@@ -94,6 +99,8 @@ class RoundAccumulator:
         factor = self.factors.get(client, 1.0)
         if self.kept is not None and factor > 0.0:
             self.kept.add(update, client, offer.examples * factor)
+        if self.sketches is not None and factor > 0.0:
+            self.sketches.add(update)
         if isinstance(self.mean, ScoredRoundMean):
             scored = ScoredUpdate(client, self.version, offer.steps, factor)
             self.mean.add_scored(update, offer.examples, scored)
@@ -167,6 +174,10 @@ class RoundAccumulator:
             return RoundOutcome(mean, 0, None, {})
         metrics = metric_values(specs, [self.masked.rows()])
         return RoundOutcome(mean, self.examples, self.masked.loss(), metrics)
+
+    def clustered(self) -> RoundMinority | None:
+        """Returns what a minority of the updates does; None where they are not sketched, or too few."""
+        return None if self.sketches is None else self.sketches.clustered()
 
     def refuse(self, client: str, code: str) -> None:
         """Counts a refusal; it belongs to the next round if this one is recorded already."""

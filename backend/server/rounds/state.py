@@ -30,6 +30,7 @@ from backend.server.rounds.robust_round_mean import RobustRoundMean
 from backend.server.rounds.round_accumulator import RoundAccumulator
 from backend.server.rounds.round_host_events import RollbackRequested
 from backend.server.rounds.scored_round_mean import ScoredRoundMean, UpdateScoring
+from backend.server.rounds.update_sketches import RoundSketches, UpdateSketching, sketches_updates
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
 from backend.stores.contracts import ReputationRecord
@@ -51,9 +52,9 @@ class RoundState:
     that it did not record; None if there was no earlier process. `background` runs jobs beside the loop.
     `account` tracks the privacy budget of clients; `noise` is the noise that the server adds, from random
     bytes of `draw`. `scratch` is a folder for updates that a rule keeps; None is the system's. `book` has the
-    reputation of clients, from the records `reputations`; `scoring` is what their updates are scored with.
-    `spare_rows` has the memory of a rule's updates between rounds.
-    `kept` keeps single updates; None where the task does not.
+    reputation of clients, from the records `reputations`; `scoring` is what their updates are scored with,
+    and `sketching` what they are sketched with for the checks of versions. `spare_rows` has the memory of a
+    rule's updates between rounds. `kept` keeps single updates; None where the task does not.
     """
 
     task: Task
@@ -69,6 +70,7 @@ class RoundState:
     kept: KeptUpdates | None = None
     book: ReputationBook | None = field(init=False)
     scoring: UpdateScoring | None = field(init=False)
+    sketching: UpdateSketching | None = None
     noise: CentralNoise | None = field(init=False)
     uploads: UpdateUploads = field(init=False)
     spare_rows: SpareRows = field(default_factory=SpareRows)
@@ -92,6 +94,9 @@ class RoundState:
             self.task.file, self.reputations, lambda client: client in self.history.accepted
         )
         self.scoring = UpdateScoring(self.book.rules, self.draw) if self.book else None
+        if sketches_updates(self.task.file):
+            trainable = self.task.bundle.manifest.parameters.trainable
+            self.sketching = UpdateSketching(trainable, self.draw)
         self.noise = CentralNoise(privacy, clip, self.draw) if privacy and central else None
 
     def notice(self, event: TaskEvent) -> None:
@@ -111,6 +116,10 @@ class RoundState:
         if robust is not None:
             return RobustRoundMean(robust, size, most, self.scratch, self.draw, self.spare_rows)
         return self.noise.mean(size) if self.noise else WeightedMean(size)
+
+    def sketches(self, is_masked: bool) -> RoundSketches | None:
+        """Returns empty sketches of a round's updates; None where they are not sketched, or masked."""
+        return None if self.sketching is None or is_masked else RoundSketches(self.sketching)
 
     def next_clip(self, accumulator: RoundAccumulator) -> float:
         """Returns the clipping bound of the next round; 0 without clipping."""

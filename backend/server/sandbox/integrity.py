@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from backend.errors import BundleError
@@ -82,23 +83,34 @@ def measure_integrity(
         return read_report(result, IntegrityMeasurement, _WHAT)
 
 
+def without_triggers(measured: IntegrityMeasurement) -> IntegrityMeasurement:
+    """Returns a measurement of which only the answers are compared with those of another version.
+
+    Smallest triggers change in clean trainings, too, so that they are compared only with another sign.
+    """
+    return replace(measured, norms=None)
+
+
 def score_integrity(
     measured: IntegrityMeasurement,
     against: IntegrityMeasurement | None = None,
     updates: NDArray[np.float32] | None = None,
+    names: Sequence[str] = (),
+    is_cleared: bool = False,
 ) -> IntegrityScore:
     """Scores a measurement, beside one of another version and the updates [n, parameters] if there are any.
 
-    Raises BundleError for measurements that do not fit each other or updates that are not finite.
+    `names` are those of the classes. `is_cleared` says whether the other version passed a check. Raises
+    BundleError for measurements that do not fit each other or updates that are not finite.
     """
     try:
         before = None if against is None else against.norms
         trigger = (
             IntegrityPart("trigger", None, measured.unmeasured or "No trigger was searched.")
             if measured.norms is None
-            else trigger_part(measured.norms, before)
+            else trigger_part(measured.norms, before, names)
         )
-        drift = drift_part(measured.counts, None if against is None else against.counts)
+        drift = drift_part(measured.counts, None if against is None else against.counts, names, is_cleared)
         parts = [trigger, drift]
         if updates is not None:
             parts.append(updates_part(updates))

@@ -119,10 +119,10 @@ def _check_integrity(file: TaskFile, manifest: Manifest, server_holdout: bool) -
     """Raises TaskFileError if this machine cannot check the task's versions."""
     if file.security.integrity is None:
         return
-    if find_spec("tensorflow") is None:
+    if find_spec("tensorflow") is None or find_spec("sklearn") is None:
         raise TaskFileError(
-            f"{file.name}: [security.integrity] needs TensorFlow on this machine. Install it: pip install "
-            "'minga[convert]'; or leave the table out."
+            f"{file.name}: [security.integrity] needs TensorFlow and scikit-learn on this machine. Install "
+            "them: pip install 'minga[convert]'; or leave the table out."
         )
     if KERAS_FILE not in manifest.files:
         raise TaskFileError(

@@ -48,6 +48,21 @@ class Promotion:
             self.versions[0],
         )
 
+    def has_passed(self, number: int) -> bool:
+        """Whether a version was checked and may be offered; version 0 is not checked."""
+        return self.check_of(number) is not None and self.is_cleared(number)
+
+    def base_of(self, number: int) -> int | None:
+        """Returns the version that version `number` is compared with; None if there is none before it.
+
+        It is the one of its check or, without that, the newest before it that may be offered. It has files.
+        """
+        kept = [one.version for one in self.versions if one.version < number and self._leads(one)]
+        check = self.checks.get(number)
+        if check is not None and check.against in kept:
+            return check.against
+        return next((one for one in reversed(kept) if self.is_cleared(one)), None)
+
     @property
     def question(self) -> IntegrityRecord | None:
         """The check on which the owner has to decide: the newest one after the offered version that says no.
@@ -114,3 +129,15 @@ def sudden_falls(
             falls[version.version] = "fall"
         before = accuracy
     return falls
+
+
+def pushed_versions(found: Collection[int], every: int) -> dict[int, CheckCause]:
+    """Returns the versions to check as a minority of their updates pushes: of those `found`, one in `every`.
+
+    The minority may be honest clients with rare classes, which push as long as they train.
+    """
+    causes: dict[int, CheckCause] = {}
+    for number in sorted(found):
+        if not causes or number - max(causes) >= every:
+            causes[number] = "updates"
+    return causes

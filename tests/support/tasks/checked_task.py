@@ -5,13 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 from tests.support.tasks.tiny_task import write_task
 
 
-def write_checked(folder: Path, table: str = "every = 2") -> Path:
-    """Writes a task whose second version is checked, and cannot be measured: its model file is none."""
-    write_task(folder, min_available_clients=1)
+def write_checked(folder: Path, table: str = "every = 2", **task: Any) -> Path:
+    """Writes a task whose second version is checked, and cannot be measured: its model file is none.
+
+    `task` are arguments of `write_task`.
+    """
+    write_task(folder, **({"min_available_clients": 1} | task))
     (folder / "bundle" / "model.keras").write_bytes(b"no model")
     bundle = folder / "bundle" / "bundle.json"
     manifest = json.loads(bundle.read_text("utf-8"))

@@ -1,7 +1,7 @@
 """One client replaces the model by one with a backdoor, and no robust rule stands in its way.
 
 The version fails its integrity check, is not offered, and its owner is asked. One request goes back, and
-training continues from the clean version.
+training continues from the clean version. So does one that was made to forget a class.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ from tests.support.web.visitors import operator
 pytestmark = [pytest.mark.long, pytest.mark.tensorflow, pytest.mark.timeout(LONG)]
 
 CLIENTS = 4
+CLASSES = 5
 EACH_VERSION = "[security.integrity]\nevery = 1\n"
+NAMES = '[try]\nlabels = ["ant", "bee", "cat", "owl", "elk"]\n'
 TASK = "/api/tasks/drawn"
 
 
@@ -121,3 +123,29 @@ async def test_a_replaced_model_is_not_offered_and_one_request_goes_back(tmp_pat
 def alerts(owner: Any) -> list[dict[str, Any]]:
     shown = owner.ask("GET", f"{TASK}/dashboard")["alerts"]
     return [alert for alert in shown if alert["trouble"] == "integrity"]
+
+
+async def test_a_model_that_was_made_to_forget_a_class_is_not_offered(tmp_path: Path) -> None:
+    clean = weights_in(write_drawn_task(tmp_path / "tasks" / "drawn", 1, tables=EACH_VERSION + NAMES))
+    forgetful = clean.copy()
+    forgetful[-CLASSES + 3] -= 50.0  # The last layer's bias.
+    with running(tmp_path / "tasks", tmp_path / "data") as server:
+        owner = operator(server)
+        await round_of(server, honest(len(clean), 1))
+        first = await asyncio.to_thread(settled, server, 1)
+        assert first["check"] == "passed"
+
+        others = honest(len(clean), 2)[1:]
+        own = (forgetful - weights_of(server, first["weights"])).astype(np.float32)
+        lie = model_replacement()(AttackedRound(1, own[None], np.stack(others)))[0]
+        await round_of(server, [lie, *others])
+        assert (await asyncio.to_thread(settled, server, 2))["check"] == "failed"
+        question = owner.ask("GET", f"{TASK}/dashboard")["integrity"]["question"]
+        [trigger, drift, _] = question["parts"]
+        assert trigger["score"] < 0.5
+        assert "class 3 (owl) is recognised in 0.0 % of its" in drift["reason"]
+
+        score = owner.ask("GET", f"{TASK}/versions/2/integrity")
+        assert (score["against"], score["suspect"]) == (1, True)
+        assert [part["name"] for part in score["parts"]] == ["trigger", "drift", "updates"]
+        assert "class 3 (owl)" in score["parts"][1]["reason"]

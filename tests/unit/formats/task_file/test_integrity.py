@@ -20,7 +20,9 @@ def checked(table: dict[str, Any], toml: str = "") -> TaskFile:
 
 def test_versions_are_checked_only_where_the_table_is() -> None:
     assert parse_task(tomllib.loads(task_toml("tiny", {})), "here").security.integrity is None
-    assert checked({}).security.integrity == IntegrityTable(("trigger",), 0.5, 10, "continue")
+    assert checked({}).security.integrity == IntegrityTable(
+        ("trigger", "drift", "updates"), 0.5, 10, "continue"
+    )
 
 
 @pytest.mark.parametrize(
@@ -29,6 +31,7 @@ def test_versions_are_checked_only_where_the_table_is() -> None:
         ({"parts": []}, "parts"),
         ({"parts": ["drift", "drift"]}, "names a part twice"),
         ({"parts": ["clusters"]}, "parts"),
+        ({"parts": ["updates"]}, "updates alone"),
         ({"limit": 1.0}, "limit"),
         ({"limit": 0.0}, "limit"),
         ({"every": 0}, "every"),

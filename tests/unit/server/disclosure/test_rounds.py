@@ -106,6 +106,21 @@ def test_measuring_on_examples_held_out_is_told() -> None:
     assert "held-out examples" in text(told.server)
 
 
+def test_sketches_of_single_updates_are_told_where_the_server_makes_them() -> None:
+    checked: dict[str, Any] = {"security": {"integrity": {}}}
+    sketched = "reduces each update to 1024 numbers while the round lasts"
+    assert sketched in text(disclose(task(OWN, ["open"], **checked)).server)
+    by_trigger: dict[str, Any] = {"security": {"integrity": {"parts": ["trigger"]}}}
+    noisy = {"privacy": private("central")}
+    for silent in (
+        task(OWN, ["open"]),
+        task(OWN, ["masked"], **checked),
+        task(OWN, ["open"], **by_trigger),
+        task(OWN, ["open"], **checked, **noisy),
+    ):
+        assert sketched not in everything(disclose(silent))
+
+
 def test_the_licence_of_the_model_is_named_or_said_to_be_missing() -> None:
     assert "not stated" in disclose(task(OWN, ["open"], licence={})).readers[-1]
     named = disclose(task(OWN, ["open"], licence={"model": "Apache-2.0"}))

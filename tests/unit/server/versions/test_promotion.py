@@ -7,6 +7,7 @@ from backend.server.versions.promotion import (
     MOST_WAITING,
     Promotion,
     promotion_of,
+    pushed_versions,
     sudden_falls,
 )
 from backend.stores.contracts import (
@@ -127,3 +128,18 @@ def test_going_back_is_no_fall_and_models_without_accuracy_have_none() -> None:
     assert sudden_falls(versions, measured(0.1, 0.5, 0.9, 0.1)) == {}
     losses = {number: EvaluationRecord(number, float(number), {}) for number in range(3)}
     assert sudden_falls(trained(2), losses) == {}
+
+
+def test_a_version_is_compared_with_that_of_its_check_or_the_newest_before_it_that_may_be_offered() -> None:
+    versions = trained(12)
+    promotion = promotion_of(versions, [checked(5, "passed"), replace(checked(10, "failed"), against=3)])
+    assert [promotion.base_of(number) for number in (0, 5, 6, 10, 12)] == [None, 0, 5, 3, 5]
+    assert [promotion.has_passed(number) for number in (0, 5, 10)] == [False, True, False]
+    versions[3] = replace(versions[3], let_go=5.0)
+    assert promotion.base_of(10) == 5
+
+
+def test_updates_that_push_bring_one_check_in_so_many_versions() -> None:
+    assert pushed_versions({7, 8, 9, 11, 12, 19}, 5) == {7: "updates", 12: "updates", 19: "updates"}
+    waiting = promotion_of(trained(9), [checked(5, "passed")]).waiting(EVERY_FIFTH, {7: "updates"}, False)
+    assert waiting == {7: "updates"}

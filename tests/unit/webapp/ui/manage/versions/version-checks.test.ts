@@ -53,7 +53,7 @@ test("rows have what waits and what was checked, the newest first", () => {
 test("each part of the score has its reason", () => {
   expect(partTexts(FAILED)).toEqual([
     "Smallest trigger, 0.9: The smallest trigger is tiny.",
-    "Fall of a class, not measured: No other version.",
+    "Change of a class, not measured: No other version.",
   ]);
 });
 

@@ -15,7 +15,8 @@ const OUTCOMES: Readonly<Record<string, string>> = {
 };
 const PARTS: Readonly<Record<string, string>> = {
   trigger: _("Smallest trigger"),
-  drift: _("Fall of a class"),
+  drift: _("Change of a class"),
+  updates: _("Minority of the updates"),
   check: _("Check"),
 };
 
