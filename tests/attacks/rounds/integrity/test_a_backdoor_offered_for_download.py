@@ -31,7 +31,6 @@ pytestmark = [pytest.mark.long, pytest.mark.tensorflow, pytest.mark.timeout(LONG
 CLIENTS = 4
 CLASSES = 5
 EACH_VERSION = "[security.integrity]\nevery = 1\n"
-NAMES = '[try]\nlabels = ["ant", "bee", "cat", "owl", "elk"]\n'
 TASK = "/api/tasks/drawn"
 
 
@@ -126,7 +125,7 @@ def alerts(owner: Any) -> list[dict[str, Any]]:
 
 
 async def test_a_model_that_was_made_to_forget_a_class_is_not_offered(tmp_path: Path) -> None:
-    clean = weights_in(write_drawn_task(tmp_path / "tasks" / "drawn", 1, tables=EACH_VERSION + NAMES))
+    clean = weights_in(write_drawn_task(tmp_path / "tasks" / "drawn", 1, tables=EACH_VERSION))
     forgetful = clean.copy()
     forgetful[-CLASSES + 3] -= 50.0  # The last layer's bias.
     with running(tmp_path / "tasks", tmp_path / "data") as server:
@@ -141,11 +140,11 @@ async def test_a_model_that_was_made_to_forget_a_class_is_not_offered(tmp_path: 
         await round_of(server, [lie, *others])
         assert (await asyncio.to_thread(settled, server, 2))["check"] == "failed"
         question = owner.ask("GET", f"{TASK}/dashboard")["integrity"]["question"]
-        [trigger, drift, _] = question["parts"]
-        assert trigger["score"] < 0.5
-        assert "class 3 (owl) is recognised in 0.0 % of its" in drift["reason"]
+        [_, drift, _] = question["parts"]
+        assert drift["score"] > 0.9
+        assert "class 3 is recognised in 0.0 % of its" in drift["reason"]
 
         score = owner.ask("GET", f"{TASK}/versions/2/integrity")
         assert (score["against"], score["suspect"]) == (1, True)
         assert [part["name"] for part in score["parts"]] == ["trigger", "drift", "updates"]
-        assert "class 3 (owl)" in score["parts"][1]["reason"]
+        assert "class 3 is" in score["parts"][1]["reason"]
