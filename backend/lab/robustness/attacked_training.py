@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from backend.errors import UpdateRefusedError
 from backend.lab.attacks.attack import AttackedRound, UpdateRows
 from backend.lab.robustness.attack_plan import AttackPlan
+from backend.lab.robustness.local_training import LocalTrainer
 from backend.lab.robustness.masked_sums import group_means
 from backend.lab.robustness.robustness_task import METRIC, RobustnessTask
 from backend.numerics.aggregation.server_optimizers import no_state
@@ -28,7 +29,7 @@ from backend.numerics.vectors import VALUE_BYTES, Vector, blocks
 from backend.peer.data.shards import Examples
 from backend.peer.training.measurer import VersionMeasurer
 from backend.peer.training.step import never, read_totals
-from backend.peer.training.trainer import Trainer, TrainingPlan
+from backend.peer.training.trainer import TrainingPlan
 from backend.stores.updates.spool import UpdateSpool
 
 # (false updates to bear, seed of the round) -> rule; None is the server's weighted mean.
@@ -55,7 +56,7 @@ class RobustnessLab:
 
     def __init__(self, task: RobustnessTask) -> None:
         self.task = task
-        self.trainer = Trainer(task.graphs)
+        self.trainer = LocalTrainer(task.graphs)
         self._measurer = VersionMeasurer(task.graphs)
 
     def accuracy(self, weights: Vector, examples: Examples) -> float:
@@ -140,8 +141,9 @@ class AttackedTraining:
             # A refused update is one of the f that the rule is made for.
             rule = self._rule(max(self._attackers - refused, 0), self._seed_of(number, 0))
             mean = RobustMean(rule, UpdateSpool(size, len(self._examples) * size * VALUE_BYTES))
-        for update, weight in updates:
-            mean.add(update, weight)
+        for update, examples in updates:
+            # A rule counts each update once, whatever number of examples its client claims.
+            mean.add(update, examples if self._rule is None else 1)
         try:
             aggregate = mean.mean()
         except ValueError as error:
@@ -160,10 +162,7 @@ class AttackedTraining:
             steps=training.steps,
             batch_size=training.batch_size,
         )
-        result = self._lab.trainer.train(
-            self.weights, plan, self._examples[client], never, lambda _progress: None
-        )
-        return result.update, result.examples
+        return self._lab.trainer.train(self.weights, plan, self._examples[client])
 
     def _examples_of(self, client: int, rows: NDArray[np.int64]) -> Examples:
         attack, train = self._attack, self._lab.task.train

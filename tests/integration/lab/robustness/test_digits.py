@@ -77,7 +77,8 @@ def test_a_training_follows_from_its_seed(lab: RobustnessLab) -> None:
 
 
 def test_the_servers_mean_is_the_rule_of_that_name(lab: RobustnessLab) -> None:
-    host, rule = training(lab, "none"), training(lab, "none", "mean")
+    """Of clients with as many examples each: a rule counts updates, the mean their examples."""
+    host, rule = training(lab, "none", clients=10), training(lab, "none", "mean", clients=10)
     host.round(0)
     rule.round(0)
     np.testing.assert_allclose(host.weights, rule.weights, atol=1e-6)
