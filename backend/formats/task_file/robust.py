@@ -47,7 +47,7 @@ class StaticClipStep(TaskTable, frozen=True, tag_field="name", tag="static-clip"
 
 
 # Pre-aggregators, those without settings of their own by their name alone.
-StepBefore: TypeAlias = Literal["nnm", "arc"] | BucketingStep | StaticClipStep
+StepBefore: TypeAlias = Literal["nnm", "arc", "distinct"] | BucketingStep | StaticClipStep
 
 
 class RobustTable(TaskTable, frozen=True, dict=True):

@@ -8,6 +8,9 @@ from backend.numerics.aggregators.composition import PreAggregator, checked_f, m
 from backend.numerics.aggregators.update_set import UpdateSet
 from backend.numerics.vectors import Vector64
 
+# Copies differ by this share of their norms at most: their cosine is above 0.95.
+COPY = 0.3
+
 
 def nnm(f: int) -> PreAggregator:
     """Nearest-neighbour mixing: each update becomes the mean of its n - f nearest, itself among them.
@@ -65,6 +68,28 @@ def arc(f: int) -> PreAggregator:
         return clipped(updates, norms, float(np.sort(norms)[count - cut - 1]))
 
     return PreAggregator("arc", transform, minority, f)
+
+
+def distinct() -> PreAggregator:
+    """Updates that are copies of one another share one weight: k names for one update weigh as much as one.
+
+    FoolsGold's aim within one round, without a history (after Fung et al. 2020, section 3: Sybils are more
+    alike than honest clients). Two updates are copies if they differ by at most COPY times the norm of each,
+    and COPY times the usual distance: the median, over updates, of the distance to the nearest half. So
+    honest updates that all point the same way remain as many as they are. An update that others copy keeps
+    its content, and shares its weight with the copies. Changes nothing for rules that ignore weights. Bears
+    what the rule that follows bears. Sees single updates.
+    """
+
+    def transform(updates: UpdateSet) -> UpdateSet:
+        count, norms = len(updates), updates.distances.norms
+        away = np.sqrt(updates.distances.squared)
+        usual = float(np.median(np.sort(away, axis=1)[:, count // 2]))
+        shorter = np.minimum(norms[:, None], norms)
+        copies = (away <= COPY * np.minimum(shorter, usual)).sum(axis=1)
+        return updates.mixed(np.eye(count), updates.weights / np.maximum(copies, 1))
+
+    return PreAggregator("distinct", transform, lambda count: count)
 
 
 def static_clip(limit: float) -> PreAggregator:

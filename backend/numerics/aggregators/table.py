@@ -11,7 +11,7 @@ from backend.numerics.aggregators.composition import Aggregator, PreAggregator, 
 from backend.numerics.aggregators.coordinate_rules import meamed, median, trimmed_mean
 from backend.numerics.aggregators.least_diameter import MOST_F, mda, mda_tolerance
 from backend.numerics.aggregators.mean_rules import mean, norm_clip
-from backend.numerics.aggregators.pre_aggregators import arc, bucketing, nnm, static_clip
+from backend.numerics.aggregators.pre_aggregators import arc, bucketing, distinct, nnm, static_clip
 from backend.numerics.aggregators.selection_rules import bulyan, krum, krum_tolerance, multi_krum
 from backend.numerics.aggregators.similarity_rules import flame, fools_gold
 
@@ -66,6 +66,7 @@ PRE_AGGREGATORS: dict[str, Callable[..., PreAggregator]] = {
     "nnm": nnm,
     "bucketing": bucketing,
     "arc": arc,
+    "distinct": distinct,
     "static-clip": static_clip,
 }
 
@@ -210,6 +211,15 @@ SPECS: dict[str, AggregatorSpec] = {
         "one pass",
         moves_with=False,
         takes=("f",),
+    ),
+    "distinct": AggregatorSpec(
+        "updates that are copies of one another share one weight",
+        "after Fung et al. 2020, section 3",
+        _NEXT_RULE,
+        lambda count: count,
+        "one pass, n² m products",
+        weights=True,
+        moves_with=False,
     ),
     "static-clip": AggregatorSpec(
         "each update is cut to a given norm",
