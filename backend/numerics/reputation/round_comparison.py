@@ -36,7 +36,9 @@ def most_false(count: int) -> int:
     return count // 3
 
 
-def compare_round(updates: UpdateSet, steps: Sequence[int]) -> RoundComparison:
+def compare_round(
+    updates: UpdateSet, steps: Sequence[int], voices: Sequence[bool] | None = None
+) -> RoundComparison:
     """Compares updates [n, size] whose clients made so many `steps` [n] each.
 
     The distance is that from the geometric median of all updates, which few false ones move little (Pillutla
@@ -45,8 +47,9 @@ def compare_round(updates: UpdateSet, steps: Sequence[int]) -> RoundComparison:
     may be farther in proportion: its length grows at most linearly with its steps. With fewer it may not be
     expected to be nearer, or updates at the centre would make those of few steps look far.
 
-    `opposed` is the share of the other updates with a cosine below OPPOSED_COSINE. Both are 0 for fewer than
-    FEWEST updates. Raises ValueError for an update that is not finite.
+    `opposed` is the share of the other updates that have a cosine below OPPOSED_COSINE and a voice; all have
+    one unless given. So clients in quarantine cannot bring others there. Both are 0 for fewer than FEWEST
+    updates. Raises ValueError for an update that is not finite.
     """
     count = len(updates)
     if count < FEWEST:
@@ -63,5 +66,6 @@ def compare_round(updates: UpdateSet, steps: Sequence[int]) -> RoundComparison:
     scale = norms[:, None] * norms
     cosines = np.divide(distances.inner, scale, out=np.zeros_like(scale), where=scale > 0.0)
     np.fill_diagonal(cosines, 1.0)
-    opposed = (cosines < OPPOSED_COSINE).sum(axis=1) / (count - 1)
+    heard = np.ones(count, np.bool_) if voices is None else np.asarray(voices, np.bool_)
+    opposed = (cosines[:, heard] < OPPOSED_COSINE).sum(axis=1) / (count - 1)
     return RoundComparison(ratios, opposed)

@@ -99,7 +99,10 @@ class ScoredRoundMean:
             if self._failure is not None:
                 raise self._failure
             updates = UpdateSet(self._spool.rows())
-            comparison = compare_round(updates, [scored.steps for scored, _, _ in self._added])
+            given = [scored for scored, _, _ in self._added]
+            comparison = compare_round(
+                updates, [one.steps for one in given], [one.factor > 0.0 for one in given]
+            )
             try:
                 return self._aggregate(updates)
             finally:

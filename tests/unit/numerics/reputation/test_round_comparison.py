@@ -116,3 +116,16 @@ def test_an_update_that_is_not_finite_is_refused() -> None:
     rows[2, 7] = np.nan
     with pytest.raises(ValueError, match="Update 2 of 6 holds NaN"):
         compared(rows)
+
+
+def test_an_update_without_a_voice_opposes_nobody_and_is_compared() -> None:
+    """Three of ten reverse a victim's update, and others do not point its way either."""
+    rows = honest(10)
+    rows[:3] = -rows[9]
+    rows[3:6] *= -1
+    voices = [False] * 3 + [True] * 7
+    heard, silenced = compared(rows), compare_round(UpdateSet(rows), [10] * 10, voices)
+    assert heard.opposed[9] >= 2 / 3
+    assert silenced.opposed[9] <= 1 / 3
+    assert (silenced.opposed[:3] > 0.0).all()
+    np.testing.assert_array_equal(silenced.distances, heard.distances)

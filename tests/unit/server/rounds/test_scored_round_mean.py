@@ -127,3 +127,13 @@ def test_an_update_that_the_disk_does_not_take_ends_the_round(tmp_path: Path) ->
 def test_a_round_without_updates_has_no_aggregate() -> None:
     with pytest.raises(AggregationError, match="no update"):
         mean_of(updates=UPDATES[:0]).mean()
+
+
+def test_clients_whose_updates_do_not_count_oppose_nobody() -> None:
+    updates = UPDATES.copy()
+    updates[:4] = -updates[6]
+    accused, spared = mean_of(updates=updates), mean_of({0: 0.0, 1: 0.0}, updates=updates)
+    accused.mean()
+    spared.mean()
+    assert "direction" in accused.evidence["c6"]
+    assert "direction" not in spared.evidence["c6"]
