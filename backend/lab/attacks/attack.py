@@ -58,11 +58,15 @@ class AttackedRound:
 
 @dataclass(frozen=True)
 class UpdateAttack:
-    """Replaces the attackers' updates. `remembers` is the number of earlier rounds that it needs."""
+    """Replaces the attackers' updates. `remembers` is the number of earlier rounds that it needs.
+
+    Unless it `trains`, the attackers' own updates make no difference but for their number and length.
+    """
 
     name: str
     forge: Callable[[AttackedRound], UpdateRows]
     remembers: int = 0
+    trains: bool = True
 
     def __call__(self, known: AttackedRound) -> UpdateRows:
         """Returns what the attackers send, float32 [k, size]."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from backend.lab.attacks.attack import AttackedRound, UpdateAttack, UpdateRows, not_negative, positive
@@ -26,7 +28,7 @@ def gaussian_noise(deviation: float = 10.0, seed: int = 0) -> UpdateAttack:
     `deviation` is the standard deviation of each value; attackers and rounds draw different values.
     """
     spread = positive("deviation", deviation)
-    return UpdateAttack("gaussian-noise", lambda known: _noise(known, spread, seed).astype(np.float32))
+    return _untrained("gaussian-noise", lambda known: _noise(known, spread, seed).astype(np.float32))
 
 
 def not_finite(value: float = float("nan")) -> UpdateAttack:
@@ -37,7 +39,7 @@ def not_finite(value: float = float("nan")) -> UpdateAttack:
     if np.isfinite(value):
         raise ValueError(f"This attack sends NaN or infinity, not {value!r}.")
     name = "nan" if np.isnan(value) else "infinity"
-    return UpdateAttack(name, lambda known: np.full_like(known.own, value))
+    return _untrained(name, lambda known: np.full_like(known.own, value))
 
 
 def free_rider(deviation: float = 1e-3, seed: int = 0) -> UpdateAttack:
@@ -46,7 +48,7 @@ def free_rider(deviation: float = 1e-3, seed: int = 0) -> UpdateAttack:
     `deviation` is the standard deviation of each value; 0 is the plain free rider, who returns the version.
     """
     spread = not_negative("deviation", deviation)
-    return UpdateAttack("free-rider", lambda known: _noise(known, spread, seed).astype(np.float32))
+    return _untrained("free-rider", lambda known: _noise(known, spread, seed).astype(np.float32))
 
 
 def stale_replay(delay: int = 5) -> UpdateAttack:
@@ -94,6 +96,10 @@ def sybils(noise: float = 0.01, seed: int = 0) -> UpdateAttack:
         return drawn.astype(np.float32)
 
     return UpdateAttack("sybils", forge)
+
+
+def _untrained(name: str, forge: Callable[[AttackedRound], UpdateRows]) -> UpdateAttack:
+    return UpdateAttack(name, forge, trains=False)
 
 
 def _noise(known: AttackedRound, deviation: float, seed: int) -> Matrix:

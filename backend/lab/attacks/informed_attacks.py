@@ -29,7 +29,7 @@ def a_little_is_enough(z: float | None = None) -> UpdateAttack:
         factor = supported_z(known.participants, len(known.own)) if given is None else given
         return known.all_send(known.honest_mean() + factor * known.honest.std(axis=0, dtype=np.float64))
 
-    return UpdateAttack("alie", forge)
+    return UpdateAttack("alie", forge, trains=False)
 
 
 def supported_z(participants: int, attackers: int) -> float:
@@ -56,7 +56,9 @@ def inner_product(epsilon: float = 2.0) -> UpdateAttack:
     rules that choose among them. Sees the honest updates.
     """
     factor = positive("epsilon", epsilon)
-    return UpdateAttack("inner-product", lambda known: known.all_send(-factor * known.honest_mean()))
+    return UpdateAttack(
+        "inner-product", lambda known: known.all_send(-factor * known.honest_mean()), trains=False
+    )
 
 
 def mimic() -> UpdateAttack:
@@ -73,7 +75,7 @@ def mimic() -> UpdateAttack:
         projections = np.linalg.eigh(rows @ rows.T)[1][:, -1]
         return known.all_send(known.honest[int(np.argmax(np.abs(projections)))])
 
-    return UpdateAttack("mimic", forge)
+    return UpdateAttack("mimic", forge, trains=False)
 
 
 def min_max(direction: Direction = "deviation") -> UpdateAttack:
@@ -92,7 +94,7 @@ def min_max(direction: Direction = "deviation") -> UpdateAttack:
         # |mean + g away - x_i|^2 <= largest, for each i the larger root in g, with |away| = 1.
         return known.all_send(mean + np.min(-along + np.sqrt(along**2 + np.maximum(room, 0.0))) * away)
 
-    return UpdateAttack("min-max", forge)
+    return UpdateAttack("min-max", forge, trains=False)
 
 
 def min_sum(direction: Direction = "deviation") -> UpdateAttack:
@@ -109,7 +111,7 @@ def min_sum(direction: Direction = "deviation") -> UpdateAttack:
         room = _squared_distances(known).sum(axis=1).max() - np.einsum("ij,ij->", rows, rows)
         return known.all_send(mean + np.sqrt(max(room, 0.0) / len(rows)) * away)
 
-    return UpdateAttack("min-sum", forge)
+    return UpdateAttack("min-sum", forge, trains=False)
 
 
 def flame_adaptive(quantile: float = 0.5) -> UpdateAttack:

@@ -153,7 +153,7 @@ class AttackedTraining:
         return None, mean.left_out if isinstance(mean, RobustMean) else []
 
     def _train(self, client: int, number: int) -> tuple[Vector, int]:
-        """Returns a client's update [P] and the examples that it counted."""
+        """Returns a client's update [P], zeros if it needs none, and the examples that it counted."""
         training = self._lab.task.training
         plan = TrainingPlan(
             epochs=training.epochs,
@@ -162,6 +162,10 @@ class AttackedTraining:
             steps=training.steps,
             batch_size=training.batch_size,
         )
+        attack = self._attack.update
+        if client < self._attackers and attack is not None and not attack.trains:
+            examples = self._lab.trainer.counted(plan, len(self._examples[client]))
+            return np.zeros_like(self.weights), examples
         return self._lab.trainer.train(self.weights, plan, self._examples[client])
 
     def _examples_of(self, client: int, rows: NDArray[np.int64]) -> Examples:

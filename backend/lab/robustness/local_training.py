@@ -60,6 +60,10 @@ class LocalTrainer:
         end = np.concatenate([moved["trainable"].numpy(), moved["state"].numpy()])
         return end - weights, read_totals(moved["totals"].numpy())[0]
 
+    def counted(self, plan: TrainingPlan, count: int) -> int:
+        """Returns how many examples a plan counts over `count` of them, without training."""
+        return int(self._batches(plan, count)[1].sum())
+
     def _batches(self, plan: TrainingPlan, count: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Returns the rows of each batch [steps, size], padded with its first, and which are no padding."""
         size = self._manifest.batch_size

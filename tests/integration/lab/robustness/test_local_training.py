@@ -40,7 +40,8 @@ def test_a_client_of_the_lab_trains_like_the_peer(
 ) -> None:
     examples = task.train.picked(slice(count))
     peer = Trainer(task.graphs).train(task.weights, plan, examples, never, lambda _progress: None)
-    update, counted = LocalTrainer(task.graphs).train(task.weights, plan, examples)
-    assert counted == peer.examples
+    trainer = LocalTrainer(task.graphs)
+    update, counted = trainer.train(task.weights, plan, examples)
+    assert counted == peer.examples == trainer.counted(plan, count)
     assert np.abs(peer.update).max() > 1e-3
     np.testing.assert_allclose(update, peer.update, rtol=1e-5, atol=1e-6)

@@ -228,3 +228,12 @@ def test_equal_and_zero_updates_are_no_exception(name: str) -> None:
 def test_bad_arguments_are_refused_in_words(make: Callable[[], object], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         make()
+
+
+@pytest.mark.parametrize("name", UPDATE_ATTACKS)
+def test_an_attack_that_does_not_train_sends_the_same_whatever_its_own_updates_are(name: str) -> None:
+    attack, known = UPDATE_ATTACKS[name](), drawn(6, number=1)
+    untrained = AttackedRound(known.number, np.zeros_like(known.own), known.honest, known.earlier)
+    same = np.array_equal(attack(known), attack(untrained), equal_nan=True)
+    # A replay sends what it trained rounds before.
+    assert same == (not attack.trains or name == "stale-replay")
