@@ -14,12 +14,13 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from backend.commands.build import build_task
 from backend.errors import MingaError
 from backend.lab.attacks.table import DATA_ATTACKS, UPDATE_ATTACKS
-from backend.lab.robustness.rule_names import PLAIN
+from backend.lab.robustness.rule_names import PLAIN, REPUTATION, judged_table, rule_of
 from benchmarks.robustness.cells import Grid, run_cells
 from benchmarks.robustness.summary import rows, summary, text_table
 from benchmarks.support.dense_task import ROOT
@@ -36,6 +37,7 @@ RULES = (
     "flame",
     "nnm+trimmed-mean",
     "arc+nnm+trimmed-mean",
+    "reputation+distinct+mean",
 )
 ATTACKS = (*UPDATE_ATTACKS, *DATA_ATTACKS)
 QUICK_RULES, QUICK_ATTACKS = (PLAIN, "nnm+trimmed-mean"), ("sign-flip", "model-replacement")
@@ -44,14 +46,9 @@ QUICK_ROUNDS = 3
 
 def main() -> int:
     options = _options()
-    if not 1 <= options.attackers < options.clients or min(options.rounds, options.seeds) < 1:
-        print("Give at least 1 attacker, fewer attackers than clients, 1 round and 1 seed.", file=sys.stderr)
-        return 2
-    if options.groups and not 2 <= options.groups <= options.clients:
-        print("--groups is the number of masked groups: 2 or more, and a client for each.", file=sys.stderr)
-        return 2
-    if options.alpha <= 0:
-        print("--alpha is Dirichlet's concentration, a number above 0.", file=sys.stderr)
+    rules = options.rules or _rules(options)
+    if refusal := _refusal(options, rules):
+        print(refusal, file=sys.stderr)
         return 2
     grid = Grid(
         options.task,
@@ -59,7 +56,7 @@ def main() -> int:
         options.attackers,
         QUICK_ROUNDS if options.quick else options.rounds,
         (None,) if options.quick else (None, options.alpha),
-        tuple(options.rules or (QUICK_RULES if options.quick else RULES)),
+        tuple(rules),
         tuple(options.attacks or (QUICK_ATTACKS if options.quick else ATTACKS)),
         1 if options.quick else options.seeds,
         options.groups,
@@ -74,15 +71,37 @@ def main() -> int:
     return 0
 
 
+def _rules(options: argparse.Namespace) -> Sequence[str]:
+    """Returns the rules that are compared unless some are named."""
+    if options.quick:
+        return QUICK_RULES
+    return [rule for rule in RULES if not (options.groups and rule.startswith(REPUTATION))]
+
+
+def _refusal(options: argparse.Namespace, rules: Sequence[str]) -> str | None:
+    """Returns what is wrong with the options, None if nothing is."""
+    if not 1 <= options.attackers < options.clients or min(options.rounds, options.seeds) < 1:
+        return "Give at least 1 attacker, fewer attackers than clients, 1 round and 1 seed."
+    if options.groups and not 2 <= options.groups <= options.clients:
+        return "--groups is the number of masked groups: 2 or more, and a client for each."
+    if options.groups and any(rule.startswith(REPUTATION) for rule in rules):
+        return "Masked clients have no reputation: leave out --groups, or name other --rules."
+    if options.alpha <= 0:
+        return "--alpha is Dirichlet's concentration, a number above 0."
+    return None
+
+
 def _print(grid: Grid, folder: Path | None, as_json: bool) -> None:
     """Trains what is missing and prints the results. Raises MingaError for names or tasks that don't fit."""
     from backend.lab.robustness.attack_plan import plan_attack
     from backend.lab.robustness.attacked_training import RobustnessLab
     from backend.lab.robustness.robustness_task import open_robustness_task
-    from backend.lab.robustness.rule_names import rule_of
 
     for rule in grid.rules:
-        rule_of(rule, grid.attackers, 0)
+        if rule.startswith(REPUTATION):
+            judged_table(rule.removeprefix(REPUTATION), grid.attackers)
+        else:
+            rule_of(rule, grid.attackers, 0)
     build_task(ROOT / "models" / grid.task)
     task = open_robustness_task(ROOT / "models" / grid.task / "task.toml")
     for attack in grid.attacks:
@@ -105,7 +124,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--seeds", type=int, default=2, help="trainings of each kind")
     parser.add_argument("--alpha", type=float, default=0.3, help="Dirichlet's, of the skewed split")
-    parser.add_argument("--rules", nargs="+", help="such as median or nnm+trimmed-mean")
+    parser.add_argument("--rules", nargs="+", help="such as median, nnm+trimmed-mean or reputation+mean")
     parser.add_argument("--attacks", nargs="+", help="of docs/reference/attacks.md")
     parser.add_argument("--groups", type=int, default=0, help="rules see the sums of so many masked groups")
     parser.add_argument("--runs", type=Path, help="a folder of finished trainings, to resume")

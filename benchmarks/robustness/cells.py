@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from backend.lab.robustness.attack_plan import NO_ATTACK
-from backend.lab.robustness.rule_names import PLAIN
+from backend.lab.robustness.rule_names import PLAIN, REPUTATION, judged_table, rule_of
 from backend.lab.robustness.training_curves import TrainingCurves, curves_of
 
 if TYPE_CHECKING:
@@ -82,13 +82,18 @@ def run_cell(lab: RobustnessLab, cell: Cell) -> CellResult:
     """Trains one cell."""
     from backend.lab.robustness.attack_plan import plan_attack
     from backend.lab.robustness.attacked_training import AttackedTraining
-    from backend.lab.robustness.rule_names import rule_of
+    from backend.lab.robustness.judged_training import JudgedTraining
 
     started = time.perf_counter()
     parts = lab.task.split(cell.clients, cell.alpha, cell.seed)
     attack = plan_attack(cell.attack, lab.task, cell.seed)
-    rule = None if cell.rule == PLAIN else partial(rule_of, cell.rule)
-    training = AttackedTraining(lab, parts, cell.attackers, attack, rule, cell.seed, cell.groups)
+    training: AttackedTraining
+    if cell.rule.startswith(REPUTATION):
+        table = judged_table(cell.rule.removeprefix(REPUTATION), cell.attackers)
+        training = JudgedTraining(lab, parts, cell.attackers, attack, cell.seed, table)
+    else:
+        rule = None if cell.rule == PLAIN else partial(rule_of, cell.rule)
+        training = AttackedTraining(lab, parts, cell.attackers, attack, rule, cell.seed, cell.groups)
     outcomes = list(training.run(cell.rounds))
     seconds = round(time.perf_counter() - started, 2)
     return CellResult(**asdict(curves_of(outcomes)), seconds=seconds)

@@ -13,6 +13,8 @@ from backend.numerics.aggregators.table import AGGREGATORS, PRE_AGGREGATORS, SPE
 
 # The server's own weighted mean, without a rule.
 PLAIN = "mean"
+# Before a rule, or the plain mean: clients have a reputation, as with [security.reputation].
+REPUTATION = "reputation+"
 # Bucketing takes means of so many updates.
 _BUCKET = 2
 
@@ -30,6 +32,16 @@ def rule_of(name: str, f: int, seed: int) -> Aggregator:
 
     steps: list[PreAggregator] = [PRE_AGGREGATORS[one](**arguments(one)) for one in before]
     return chain(*steps, AGGREGATORS[last](**arguments(last)))
+
+
+def judged_table(name: str, attackers: int) -> RobustTable | None:
+    """Returns the table [security.robust] beside a reputation, None for the server's mean.
+
+    A chain that ends with the mean bears no attackers of its own. Raises SettingsError for other names.
+    """
+    if name == PLAIN:
+        return None
+    return robust_table(name, 0 if _steps(name)[1] == PLAIN else attackers)
 
 
 def robust_table(name: str, attackers: int) -> RobustTable:

@@ -17,9 +17,10 @@ from backend.commands.build import build_task
 from backend.lab.attacks.attack import AttackedRound, UpdateAttack
 from backend.lab.robustness.attack_plan import AttackPlan
 from backend.lab.robustness.attacked_training import RobustnessLab
+from backend.lab.robustness.judged_training import JudgedTraining
 from backend.lab.robustness.robustness_task import open_robustness_task
 from backend.numerics.reputation.suspicion import LIMIT
-from tests.support.attacks.judged_training import JudgedTraining, run, with_rare_class
+from tests.support.attacks.judged_training import run, with_rare_class
 from tests.support.timeouts import HEAVY
 
 pytestmark = [pytest.mark.tensorflow, pytest.mark.timeout(HEAVY)]

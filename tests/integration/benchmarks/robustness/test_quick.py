@@ -43,6 +43,8 @@ def test_a_quick_run_prints_its_figures_and_resumes(tmp_path: Path) -> None:
         (("--groups", "11"), "a client for each"),
         (("--alpha", "0"), "a number above 0"),
         (("--rules", "majority"), "There is no rule majority"),
+        (("--rules", "reputation+majority"), "There is no rule majority"),
+        (("--rules", "reputation+mean", "--groups", "3"), "no reputation"),
     ],
 )
 def test_bad_arguments_are_refused_in_words(words: tuple[str, ...], sentence: str) -> None:

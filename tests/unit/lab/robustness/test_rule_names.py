@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from backend.errors import SettingsError
-from backend.lab.robustness.rule_names import robust_table, rule_of
+from backend.lab.robustness.rule_names import judged_table, robust_table, rule_of
 from backend.numerics.aggregators.composition import chain
 from backend.numerics.aggregators.coordinate_rules import trimmed_mean
 from backend.numerics.aggregators.pre_aggregators import arc, nnm
@@ -51,3 +51,14 @@ def test_a_rule_of_the_lab_is_the_one_of_a_task_file(name: str) -> None:
 def test_a_rule_that_bears_so_many_of_no_number_of_updates_is_refused_in_words() -> None:
     with pytest.raises(SettingsError, match=r"The rule nnm\+mean cannot be used: .* bears 0 attackers"):
         robust_table("nnm+mean", 3)
+
+
+def test_beside_a_reputation_the_mean_has_no_table_and_a_chain_to_it_bears_no_attackers() -> None:
+    assert judged_table("mean", 3) is None
+    copies, trimmed = judged_table("distinct+mean", 3), judged_table("nnm+trimmed-mean", 3)
+    assert copies is not None
+    assert (copies.words, copies.attackers) == ("distinct + mean", 0)
+    assert trimmed is not None
+    assert (trimmed.words, trimmed.attackers) == ("nnm + trimmed-mean", 3)
+    with pytest.raises(SettingsError, match="There is no rule majority"):
+        judged_table("majority", 3)
