@@ -38,6 +38,7 @@ RULES = (
     "nnm+trimmed-mean",
     "arc+nnm+trimmed-mean",
     "reputation+distinct+mean",
+    "reputation+distinct+nnm+trimmed-mean",
 )
 ATTACKS = (*UPDATE_ATTACKS, *DATA_ATTACKS)
 QUICK_RULES, QUICK_ATTACKS = (PLAIN, "nnm+trimmed-mean"), ("sign-flip", "model-replacement")
@@ -121,7 +122,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--task", choices=("digits", "cifar10"), default="digits")
     parser.add_argument("--clients", type=int, default=10)
     parser.add_argument("--attackers", type=int, default=3, help="of the clients; rules are made for so many")
-    parser.add_argument("--rounds", type=int, default=30)
+    parser.add_argument("--rounds", type=int, default=50, help="as many as the task file of digits has")
     parser.add_argument("--seeds", type=int, default=2, help="trainings of each kind")
     parser.add_argument("--alpha", type=float, default=0.3, help="Dirichlet's, of the skewed split")
     parser.add_argument("--rules", nargs="+", help="such as median, nnm+trimmed-mean or reputation+mean")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from backend.numerics.aggregators.update_set import Updates, UpdateSet
 from backend.numerics.vectors import Vector64
@@ -14,13 +15,14 @@ class Aggregator:
     """A rule that makes one update of many: a pure function, which never writes to what it is given.
 
     `tolerance(n)` is the number of false updates of n that the rule bears at most; it is made for `f` of
-    them.
+    them. `with_f` makes the same rule for another f, where it depends on that.
     """
 
     name: str
     rule: Callable[[UpdateSet], Vector64]
     tolerance: Callable[[int], int]
     f: int = 0
+    with_f: Callable[[int], Aggregator] | None = None
 
     def __call__(self, updates: Updates, weights: Sequence[float] | None = None) -> Vector64:
         """Returns the aggregate, float64 [size], of updates [n, size], float32 or float64.
@@ -44,13 +46,21 @@ class Aggregator:
 
 @dataclass(frozen=True)
 class PreAggregator:
-    """Makes other updates of updates, for the rule that follows. `remaining(n)` is how many it makes of n."""
+    """Makes other updates of updates, for the rule that follows. `remaining(n)` is how many it makes of n.
+
+    One that `finds_false` leaves out false updates alone: what follows has as many fewer of them to bear.
+    """
 
     name: str
     transform: Callable[[UpdateSet], UpdateSet]
     tolerance: Callable[[int], int]
     f: int = 0
     remaining: Callable[[int], int] = lambda count: count
+    with_f: Callable[[int], PreAggregator] | None = None
+    finds_false: bool = False
+
+
+Step = TypeVar("Step", Aggregator, PreAggregator)
 
 
 def chain(*steps: PreAggregator | Aggregator) -> Aggregator:
@@ -63,12 +73,14 @@ def chain(*steps: PreAggregator | Aggregator) -> Aggregator:
     transforms = [step for step in steps[:-1] if isinstance(step, PreAggregator)]
     if not isinstance(last, Aggregator) or len(transforms) != len(steps) - 1:
         raise ValueError("A chain is any number of pre-aggregators, then one aggregator that ends it.")
-    rule = last.rule
 
     def apply(updates: UpdateSet) -> Vector64:
+        found = 0
         for step in transforms:
-            updates = step.transform(updates)
-        return rule(updates)
+            count = len(updates)
+            updates = _for_fewer(step, found).transform(updates)
+            found += count - len(updates) if step.finds_false else 0
+        return _for_fewer(last, found).rule(updates)
 
     def tolerance(count: int) -> int:
         borne = count
@@ -79,6 +91,11 @@ def chain(*steps: PreAggregator | Aggregator) -> Aggregator:
 
     name = " + ".join(step.name for step in steps)
     return Aggregator(name, apply, tolerance, max(step.f for step in steps))
+
+
+def _for_fewer(step: Step, found: int) -> Step:
+    """Returns the step for `found` false updates less, but for none at least."""
+    return step.with_f(max(0, step.f - found)) if found and step.with_f else step
 
 
 def checked_f(f: int) -> int:

@@ -30,7 +30,7 @@ def trimmed_mean(f: int) -> Aggregator:
     Tolerance f < n / 2. Sees single updates; ignores weights. Raises ValueError for an f that is no count.
     """
     checked_f(f)
-    return Aggregator("trimmed-mean", lambda updates: _middle(updates, f), minority, f)
+    return Aggregator("trimmed-mean", lambda updates: _middle(updates, f), minority, f, trimmed_mean)
 
 
 def meamed(f: int) -> Aggregator:
@@ -40,7 +40,7 @@ def meamed(f: int) -> Aggregator:
     for an f that is no count.
     """
     checked_f(f)
-    return Aggregator("meamed", lambda updates: mean_around_median(updates, f), minority, f)
+    return Aggregator("meamed", lambda updates: mean_around_median(updates, f), minority, f, meamed)
 
 
 def mean_around_median(updates: UpdateSet, dropped: int) -> Vector64:

@@ -30,7 +30,7 @@ def mda(f: int) -> Aggregator:
     def rule(updates: UpdateSet) -> Vector64:
         return updates.combine(mean_of(np.array(nearest_set(updates.distances.squared, f)), updates.weights))
 
-    return Aggregator("mda", rule, mda_tolerance, f)
+    return Aggregator("mda", rule, mda_tolerance, f, mda)
 
 
 def mda_tolerance(count: int) -> int:

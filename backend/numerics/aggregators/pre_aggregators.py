@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from backend.numerics.aggregators.composition import PreAggregator, checked_f, minority
 from backend.numerics.aggregators.update_set import UpdateSet
@@ -27,7 +28,7 @@ def nnm(f: int) -> PreAggregator:
         np.put_along_axis(mixing, nearest, 1.0 / (count - f), axis=1)
         return updates.mixed(mixing, updates.weights)
 
-    return PreAggregator("nnm", transform, minority, f)
+    return PreAggregator("nnm", transform, minority, f, with_f=nnm)
 
 
 def bucketing(size: int, seed: int) -> PreAggregator:
@@ -67,29 +68,44 @@ def arc(f: int) -> PreAggregator:
         cut = 2 * f * (count - f) // count
         return clipped(updates, norms, float(np.sort(norms)[count - cut - 1]))
 
-    return PreAggregator("arc", transform, minority, f)
+    return PreAggregator("arc", transform, minority, f, with_f=arc)
 
 
 def distinct() -> PreAggregator:
-    """Updates that are copies of one another share one weight: k names for one update weigh as much as one.
+    """Copies of an update become one, their mean; all but one of them count as false updates that were found.
 
     FoolsGold's aim within one round, without a history (after Fung et al. 2020, section 3: Sybils are more
     alike than honest clients). Two updates are copies if they differ by at most COPY times the norm of each,
     and COPY times the usual distance: the median, over updates, of the distance to the nearest half. So
-    honest updates that all point the same way remain as many as they are. An update that others copy keeps
-    its content, and shares its weight with the copies. Changes nothing for rules that ignore weights. Bears
-    what the rule that follows bears. Sees single updates.
+    honest updates that all point the same way are none. Of k copies one may be an honest update that others
+    copied; k - 1 are false, so that the rule that follows is made for as many less. Bears what that rule
+    bears. Sees single updates.
     """
 
     def transform(updates: UpdateSet) -> UpdateSet:
-        count, norms = len(updates), updates.distances.norms
-        away = np.sqrt(updates.distances.squared)
-        usual = float(np.median(np.sort(away, axis=1)[:, count // 2]))
-        shorter = np.minimum(norms[:, None], norms)
-        copies = (away <= COPY * np.minimum(shorter, usual)).sum(axis=1)
-        return updates.mixed(np.eye(count), updates.weights / np.maximum(copies, 1))
+        groups = _copies(updates)
+        mixing = np.zeros((len(groups), len(updates)))
+        for row, group in enumerate(groups):
+            mixing[row, group] = updates.weights[group] / updates.weights[group].sum()
+        weights = np.array([updates.weights[group].mean() for group in groups])
+        return updates.mixed(mixing, weights) if len(groups) < len(updates) else updates
 
-    return PreAggregator("distinct", transform, lambda count: count)
+    return PreAggregator("distinct", transform, lambda count: count, finds_false=True)
+
+
+def _copies(updates: UpdateSet) -> list[NDArray[np.intp]]:
+    """Returns the numbers of each update and its copies; those with most copies take theirs first."""
+    count, norms = len(updates), updates.distances.norms
+    away = np.sqrt(updates.distances.squared)
+    usual = float(np.median(np.sort(away, axis=1)[:, count // 2]))
+    close = away <= COPY * np.minimum(np.minimum(norms[:, None], norms), usual)
+    np.fill_diagonal(close, True)
+    groups, free = [], np.ones(count, np.bool_)
+    for number in np.argsort(-close.sum(axis=1), kind="stable"):
+        if free[number]:
+            groups.append(np.flatnonzero(close[number] & free))
+            free[groups[-1]] = False
+    return sorted(groups, key=lambda group: int(group[0]))
 
 
 def static_clip(limit: float) -> PreAggregator:

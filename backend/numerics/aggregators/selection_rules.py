@@ -26,7 +26,7 @@ def krum(f: int, neighbours: int | None = None) -> Aggregator:
         best = krum_order(updates.distances.squared, f, neighbours)[0]
         return updates.combine(np.eye(len(updates))[best])
 
-    return Aggregator("krum", rule, krum_tolerance, f)
+    return Aggregator("krum", rule, krum_tolerance, f, lambda fewer: krum(fewer, neighbours))
 
 
 def multi_krum(f: int, keep: int | None = None, neighbours: int | None = None) -> Aggregator:
@@ -49,7 +49,9 @@ def multi_krum(f: int, keep: int | None = None, neighbours: int | None = None) -
         best = krum_order(updates.distances.squared, f, neighbours)[: most if keep is None else keep]
         return updates.combine(mean_of(best, updates.weights))
 
-    return Aggregator("multi-krum", rule, krum_tolerance, f)
+    return Aggregator(
+        "multi-krum", rule, krum_tolerance, f, lambda fewer: multi_krum(fewer, keep, neighbours)
+    )
 
 
 def bulyan(f: int) -> Aggregator:
@@ -69,7 +71,7 @@ def bulyan(f: int) -> Aggregator:
             chosen.append(best)
         return mean_around_median(updates.chosen(sorted(chosen)), 2 * f)
 
-    return Aggregator("bulyan", rule, lambda count: max(0, (count - 3) // 4), f)
+    return Aggregator("bulyan", rule, lambda count: max(0, (count - 3) // 4), f, bulyan)
 
 
 def krum_tolerance(count: int) -> int:

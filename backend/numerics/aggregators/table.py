@@ -213,7 +213,7 @@ SPECS: dict[str, AggregatorSpec] = {
         takes=("f",),
     ),
     "distinct": AggregatorSpec(
-        "updates that are copies of one another share one weight",
+        "copies of an update become one, and all but one of them count as found among the f",
         "after Fung et al. 2020, section 3",
         _NEXT_RULE,
         lambda count: count,

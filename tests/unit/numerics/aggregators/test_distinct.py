@@ -1,4 +1,4 @@
-"""Updates that are copies of one another share one weight."""
+"""Copies of an update count once, and the rule that follows is made for fewer false ones."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from backend.numerics.aggregators.composition import chain
+from backend.numerics.aggregators.coordinate_rules import meamed, trimmed_mean
+from backend.numerics.aggregators.least_diameter import mda
 from backend.numerics.aggregators.mean_rules import mean
-from backend.numerics.aggregators.pre_aggregators import distinct
+from backend.numerics.aggregators.pre_aggregators import distinct, nnm
+from backend.numerics.aggregators.selection_rules import krum, multi_krum
 from backend.numerics.vectors import Vector64
 
 SIZE, COPIES = 300, 3
@@ -42,6 +45,23 @@ def test_honest_updates_are_no_copies_however_alike_they_are(common: float) -> N
     np.testing.assert_allclose(RULE(rows), rows.mean(axis=0), atol=1e-10)
 
 
+def test_the_rule_that_follows_bears_the_false_updates_that_are_no_copies() -> None:
+    """Three copies are two false ones that were found: one is to be borne of eight."""
+    rows = honest(0.5)
+    updates = np.concatenate([np.tile(50.0 * rows[0], (COPIES, 1)), rows])
+    once = updates[COPIES - 1 :]
+    found = chain(distinct(), nnm(COPIES), trimmed_mean(COPIES))(updates)
+    np.testing.assert_allclose(found, chain(nnm(1), trimmed_mean(1))(once), atol=1e-12)
+    for rule in (krum, multi_krum, meamed, mda):
+        np.testing.assert_allclose(chain(distinct(), rule(COPIES))(updates), rule(1)(once), atol=1e-12)
+
+
+def test_more_copies_than_false_updates_to_bear_leave_none() -> None:
+    rows = honest(0.5)
+    updates = np.concatenate([np.tile(rows[0], (COPIES, 1)), rows])
+    np.testing.assert_allclose(chain(distinct(), trimmed_mean(1))(updates), rows.mean(axis=0), atol=1e-12)
+
+
 @pytest.mark.parametrize("factor", [10.0, 1e6])
 def test_updates_far_away_do_not_make_copies_of_the_others(factor: float) -> None:
     rows = honest(0.5, 10)
@@ -55,7 +75,7 @@ def test_updates_that_are_all_equal_keep_their_mean() -> None:
     np.testing.assert_array_equal(RULE(np.zeros((4, 3))), np.zeros(3))
 
 
-def test_weights_are_shared_and_kept_apart_from_that() -> None:
+def test_copies_weigh_as_much_as_one_of_them_on_average() -> None:
     rows = honest(0.5, 3)
     given = np.concatenate([rows[:1], rows])
     expected = np.average(rows, axis=0, weights=[3.0, 1.0, 4.0])
