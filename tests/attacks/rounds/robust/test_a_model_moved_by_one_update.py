@@ -46,6 +46,17 @@ async def test_a_robust_rule_stays_among_the_others(robust: str, tmp_path: Path)
     assert away < np.linalg.norm(HONEST - HONEST.mean(axis=0), axis=1).max() + 0.01
 
 
+@pytest.mark.parametrize("counted_once", [True, False], ids=["with distinct", "without"])
+async def test_three_copies_of_an_update_do_not_decide_for_it(counted_once: bool, tmp_path: Path) -> None:
+    """With its copies it is four of nine updates, and a trimmed mean for three false ones is nearly it."""
+    robust = 'rule = "trimmed-mean"\nattackers = 3' + ('\nbefore = ["distinct"]' if counted_once else "")
+    with robust_server(tmp_path, 9, robust) as server:
+        moved_by = await moved(server, [*[HONEST[0]] * 3, *HONEST])
+    away = np.linalg.norm(moved_by - HONEST.mean(axis=0))
+    copied = np.linalg.norm(HONEST[0] - HONEST.mean(axis=0))
+    assert away < 1e-5 if counted_once else away > 0.5 * copied
+
+
 async def test_not_a_number_is_refused_before_the_rule_sees_it(tmp_path: Path) -> None:
     with robust_server(tmp_path, 5, 'rule = "krum"\nattackers = 1', min_available_clients=6) as server:
         async with cohort(server, 6) as members:
