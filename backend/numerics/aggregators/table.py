@@ -219,7 +219,6 @@ SPECS: dict[str, AggregatorSpec] = {
         lambda count: count,
         "one pass, n² m products",
         weights=True,
-        moves_with=False,
     ),
     "static-clip": AggregatorSpec(
         "each update is cut to a given norm",

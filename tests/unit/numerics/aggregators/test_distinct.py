@@ -45,6 +45,13 @@ def test_honest_updates_are_no_copies_however_alike_they_are(common: float) -> N
     np.testing.assert_allclose(RULE(rows), rows.mean(axis=0), atol=1e-10)
 
 
+def test_free_riders_who_send_next_to_nothing_count_once() -> None:
+    rows = honest(0.5)
+    nothing = 0.01 * np.random.default_rng(6).standard_normal((COPIES, SIZE))
+    expected = np.concatenate([rows, [nothing.mean(axis=0)]]).mean(axis=0)
+    np.testing.assert_allclose(RULE(np.concatenate([nothing, rows])), expected, atol=1e-12)
+
+
 def test_the_rule_that_follows_bears_the_false_updates_that_are_no_copies() -> None:
     """Three copies are two false ones that were found: one is to be borne of eight."""
     rows = honest(0.5)
