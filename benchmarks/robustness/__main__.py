@@ -37,6 +37,7 @@ RULES = (
     "flame",
     "nnm+trimmed-mean",
     "arc+nnm+trimmed-mean",
+    "distinct+nnm+trimmed-mean",
     "reputation+distinct+mean",
     "reputation+distinct+nnm+trimmed-mean",
 )
