@@ -102,8 +102,8 @@ async def zoom(page: Page, plot: Locator, tools: Locator) -> None:
 
     ways: list[Callable[[], Awaitable[None]]] = [back.click, plot.dblclick, by_keyboard]
     for show_all in ways:
-        # A click may have scrolled the page.
-        await plot.scroll_into_view_if_needed()
+        # A click may have scrolled the page; hovering looks again for a plot that is replaced meanwhile.
+        await plot.hover()
         box = await plot.bounding_box()
         assert box is not None
         middle = box["y"] + box["height"] / 2

@@ -97,6 +97,11 @@ async def test_updates_of_a_newcomer_are_checked_before_they_count(
         await expect(words).to_contain_text("Your updates are checked in 2 rounds before they count")
         await start(page)
         await accepted(page, 1)
+        # The page hears of its update before the round is recorded.
+        await page.wait_for_function(
+            "async () => (await (await fetch('/api/tasks/digits/rounds')).json()).rounds.length >= 3",
+            polling=200,
+        )
         rounds = (await asyncio.to_thread(server.get, "/api/tasks/digits/rounds"))["rounds"]
         assert [one["checked"] for one in rounds[:3]] == [1, 1, 0]
         assert [one["outcome"] for one in rounds[:3]] == ["abandoned", "abandoned", "version"]
