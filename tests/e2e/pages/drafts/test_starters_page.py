@@ -14,7 +14,7 @@ from tests.support.tasks.draft_jobs import TABLE
 from tests.support.tasks.tiny_task import write_task
 from tests.support.timeouts import LONG
 from tests.support.web.server_process import Server, running
-from tests.support.web.visitors import Visitor, operator
+from tests.support.web.visitors import Visitor
 
 pytestmark = [pytest.mark.browser, pytest.mark.tensorflow, pytest.mark.timeout(LONG)]
 
@@ -25,11 +25,6 @@ def server(models: object, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     write_task(folder / "tasks" / "tiny")
     with running(folder / "tasks", folder / "data") as server:
         yield server
-
-
-@pytest.fixture(scope="module")
-def ann(server: Server) -> Visitor:
-    return operator(server)
 
 
 async def test_a_starter_is_chosen_before_the_data_and_shows_its_size_after(

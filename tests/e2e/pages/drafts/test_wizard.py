@@ -17,7 +17,7 @@ from tests.support.tasks.owner_files import pictures
 from tests.support.tasks.tiny_task import write_task
 from tests.support.timeouts import PATIENCE
 from tests.support.web.server_process import Server, free_port
-from tests.support.web.visitors import Visitor, operator
+from tests.support.web.visitors import Visitor
 
 ROWS = "".join(f"{number},{number % 7},{'yes' if number % 3 else 'no'}\n" for number in range(200_000))
 TABLE = f"age,days,answer\n{ROWS}".encode()
@@ -34,12 +34,6 @@ def server(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
         yield server
     finally:
         server.stop()
-
-
-@pytest.fixture(scope="module")
-def ann(server: Server) -> Visitor:
-    """The operator."""
-    return operator(server)
 
 
 @pytest_asyncio.fixture(loop_scope="session")
