@@ -27,11 +27,11 @@ class MeasuredRule:
     text: str
     seconds: float
     growth: float
-    before: tuple[Literal["nnm"], ...] = ()
+    before: tuple[Literal["distinct", "nnm"], ...] = ()
 
     @property
     def key(self) -> str:
-        """Its name, such as `nnm + trimmed-mean`."""
+        """Its name, such as `distinct + nnm + trimmed-mean`."""
         return " + ".join((*self.before, self.rule))
 
     def table(self, attackers: int) -> dict[str, Any]:
@@ -64,10 +64,13 @@ RULES = (
     MeasuredRule(
         "trimmed-mean",
         later("Trimmed mean of mixed neighbours"),
-        later("Mixes each update with similar ones, then leaves out the highest and lowest values."),
+        later(
+            "Counts copies once, mixes each update with similar ones, and leaves out the highest and lowest "
+            "values."
+        ),
         0.37,
         1.38,
-        ("nnm",),
+        ("distinct", "nnm"),
     ),
     MeasuredRule(
         "trimmed-mean",

@@ -13,7 +13,7 @@ from backend.server.drafts.record import Draft
 from tests.support.tasks.draft_jobs import ended, opened
 from tests.unit.server.drafts.test_plan_proposals import new_draft
 
-ROBUST = {"rule": "trimmed-mean", "attackers": 2, "before": ["nnm"]}
+ROBUST = {"rule": "trimmed-mean", "attackers": 2, "before": ["distinct", "nnm"]}
 
 
 async def changed(drafts: Drafts, draft: Draft, **tables: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from backend.server.estimates.robust.measured_rules import MEASURED_MEAN, RULES,
 ROOT = Path(__file__).parents[5]
 NAMES = {
     "mean": "mean",
-    "nnm + trimmed-mean": "NNM + trimmed mean",
+    # Where there are no copies, `distinct` only looks at the distances that NNM computes.
+    "distinct + nnm + trimmed-mean": "NNM + trimmed mean",
     "trimmed-mean": "trimmed mean",
     "median": "median",
     "multi-krum": "Multi-Krum",
@@ -36,7 +37,7 @@ def test_a_cost_grows_with_the_parameters_and_with_the_updates() -> None:
 
 def test_how_many_updates_a_rule_needs_is_what_the_rule_says() -> None:
     assert {rule.key: rule.least(2) for rule in RULES} == {
-        "nnm + trimmed-mean": 5,
+        "distinct + nnm + trimmed-mean": 5,
         "trimmed-mean": 5,
         "median": 5,
         "multi-krum": 7,

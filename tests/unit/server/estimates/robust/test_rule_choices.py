@@ -34,12 +34,12 @@ def found(task: dict[str, Any], clients: int, parameters: int | None = PARAMETER
 
 def test_ten_participants_get_a_rule_that_bears_two_of_them_with_its_cost() -> None:
     answer = found(tables(), 10)
-    assert (answer["proposed"], answer["reason"]) == ("nnm + trimmed-mean", None)
-    option = answer["options"]["nnm + trimmed-mean"]
+    assert (answer["proposed"], answer["reason"]) == ("distinct + nnm + trimmed-mean", None)
+    option = answer["options"]["distinct + nnm + trimmed-mean"]
     assert "2 of 10 participants may lie. A version needs at least 5 updates." in option["text"]
     assert "about 0.19 s of processor time; the mean takes 0.034 s." in option["text"]
     assert option["patch"] == {
-        "security": {"robust": {"rule": "trimmed-mean", "attackers": 2, "before": ["nnm"]}}
+        "security": {"robust": {"rule": "trimmed-mean", "attackers": 2, "before": ["distinct", "nnm"]}}
     }
     assert answer["options"]["mean"]["chosen"]
 
