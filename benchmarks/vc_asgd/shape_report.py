@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from backend.lab.svg_curves import Line, draw
 from benchmarks.vc_asgd.cells import ALPHA_CELLS, ALPHA_PLACE, PLACES, SERIAL, CellRun
 from benchmarks.vc_asgd.report import RIGHT_ANSWERS, alpha_label
-from benchmarks.vc_asgd.verdicts import hours, mean_curve
+from benchmarks.vc_asgd.verdicts import BESIDE_SERIAL, hours, mean_curve, with_shared_seeds
 from benchmarks.vc_asgd.virtual import VirtualReport, VirtualRun
 
 VIRTUAL_HEAD = (
@@ -66,15 +66,15 @@ def shape_pictures(runs: Sequence[CellRun], report: VirtualReport | None) -> dic
 def _paper_pictures(runs: Sequence[CellRun]) -> dict[str, str]:
     found = {}
     for place in ("P1C3", "P3C3", "P5C5"):
-        lines = [_by_epoch(runs, cell, cell) for cell in PLACES if cell.startswith(place)]
+        lines = _curves(runs, {cell: cell for cell in PLACES if cell.startswith(place)})
         # One cell alone compares nothing.
         if sum(line is not None for line in lines) > 1:
             found[f"paper-{place.lower()}"] = _drawn(f"Units at once on {place}", "epoch", lines)
     alphas = {ALPHA_PLACE: PLACES[ALPHA_PLACE], **ALPHA_CELLS}
-    lines = [_by_epoch(runs, cell, alpha_label(one.alpha)) for cell, one in alphas.items()]
+    lines = _curves(runs, {cell: alpha_label(one.alpha) for cell, one in alphas.items()})
     found["paper-alpha"] = _drawn(f"Alpha on {ALPHA_PLACE}", "epoch", lines)
-    serial = [_by_epoch(runs, cell, cell) for cell in (SERIAL, "P5C5T2")]
-    found["paper-serial"] = _drawn("Beside one process", "epoch", serial)
+    lines = _curves(runs, {cell: cell for cell in (SERIAL, BESIDE_SERIAL)})
+    found["paper-serial"] = _drawn("Beside one process", "epoch", lines)
     return {name: picture for name, picture in found.items() if picture}
 
 
@@ -82,6 +82,12 @@ def _drawn(title: str, x_label: str, lines: Sequence[Line | None]) -> str:
     """Draws the lines that there are; returns "" without any."""
     drawn = [line for line in lines if line is not None]
     return draw(title, x_label, RIGHT_ANSWERS, drawn, short=True) if drawn else ""
+
+
+def _curves(runs: Sequence[CellRun], labels: Mapping[str, str]) -> list[Line | None]:
+    """Returns a curve for each cell, of the seeds that all of them have that have any."""
+    shared = with_shared_seeds(runs, labels.keys())
+    return [_by_epoch(shared, cell, label) for cell, label in labels.items()]
 
 
 def _by_epoch(runs: Sequence[CellRun], cell: str, label: str) -> Line | None:

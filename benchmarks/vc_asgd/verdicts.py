@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,6 +19,8 @@ VERDICT_HEAD = ("| claim of the paper | its number | ours | found |", "|---|---|
 # The paper's numbers of clients.
 CLIENTS_COMPARED = (3, 5)
 NOT_RUN = "-"
+# The cell that is compared with one process alone.
+BESIDE_SERIAL = "P5C5T2"
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,19 @@ def verdicts(runs: Sequence[CellRun], virtual: VirtualReport | None) -> list[Cla
 def verdict_rows(found: Sequence[ClaimVerdict]) -> list[str]:
     """Returns the rows of the table, in Markdown."""
     return [f"| {one.claim} | {one.paper} | {one.ours} | {one.found} |" for one in found]
+
+
+def with_shared_seeds(runs: Sequence[CellRun], cells: Collection[str]) -> list[CellRun]:
+    """Returns the runs of these cells with the seeds that all of them have that have any.
+
+    A seed draws other images, which changes accuracies by more than what the cells differ in.
+    """
+    seeds: dict[str, set[int]] = {}
+    for run in runs:
+        if run.cell in cells:
+            seeds.setdefault(run.cell, set()).add(run.seed)
+    shared = set.intersection(*seeds.values()) if seeds else set()
+    return [run for run in runs if run.cell in cells and run.seed in shared]
 
 
 def mean_curve(runs: Sequence[CellRun], cell: str) -> dict[int, float]:
@@ -80,6 +95,7 @@ def _claim(claim: str, paper: str, ours: str | None, found: bool = False) -> Cla
 
 def _alphas(runs: Sequence[CellRun]) -> list[ClaimVerdict]:
     names = {"0.7": "/0.7", "0.95": "", "0.999": "/0.999", "e/(e+1)": "/e"}
+    runs = with_shared_seeds(runs, [ALPHA_PLACE + suffix for suffix in names.values()])
     curves = {alpha: mean_curve(runs, ALPHA_PLACE + suffix) for alpha, suffix in names.items()}
     shared = set.intersection(*(set(curve) for curve in curves.values()))
     best = early = cross = None
@@ -100,6 +116,7 @@ def _alphas(runs: Sequence[CellRun]) -> list[ClaimVerdict]:
 
 
 def _same_accuracy(runs: Sequence[CellRun]) -> ClaimVerdict:
+    runs = with_shared_seeds(runs, PLACES)
     lasts = [curve[max(curve)] for cell in PLACES if (curve := mean_curve(runs, cell))]
     ours = None
     if len(lasts) == len(PLACES):
@@ -109,7 +126,8 @@ def _same_accuracy(runs: Sequence[CellRun]) -> ClaimVerdict:
 
 
 def _serial(runs: Sequence[CellRun]) -> ClaimVerdict:
-    serial, volunteers = mean_curve(runs, SERIAL), mean_curve(runs, "P5C5T2")
+    runs = with_shared_seeds(runs, (SERIAL, BESIDE_SERIAL))
+    serial, volunteers = mean_curve(runs, SERIAL), mean_curve(runs, BESIDE_SERIAL)
     ours, found = None, False
     if serial and volunteers:
         alone, together = serial[max(serial)], volunteers[max(volunteers)]

@@ -238,6 +238,12 @@ def test_claims_without_runs_or_with_few_epochs_are_not_run() -> None:
     assert by_claim(verdicts(incomplete, None))["P"] == ("-", "not run")
 
 
+def test_cells_are_compared_with_the_seeds_that_all_of_them_have() -> None:
+    another = [cell_run(cell, 7, [99.0] * 20) for cell in ("P3C3T4", "P3C3T4/e", "serial", "P1C3T2")]
+    assert verdicts([*all_runs(), *another], None) == verdicts(all_runs(), None)
+    assert shape_pictures([*all_runs(), *another], None) == shape_pictures(all_runs(), None)
+
+
 def test_tables_and_pictures_show_what_was_run() -> None:
     page = "\n".join([*VERDICT_HEAD, "| old |", "", "The end."])
     found = verdicts(all_runs(), virtual_report())
