@@ -112,8 +112,10 @@ def test_a_short_lab_has_a_row_for_each_rule_and_attack_and_a_page_with_curves(t
     ]
     assert told["clean"] == told["rows"][0]["accuracy"] > 0.7
     for row in told["rows"]:
-        # The host refuses one NaN a round, and Krum keeps one of the honest updates, of four or five.
+        # The host refuses one NaN a round. Krum keeps one update. Without an attack that may be the fifth
+        # client's, and all four honest ones are left out.
         assert row["refused"] == (2 if row["attack"] == "nan" else 0)
-        assert row["honest_ejections"] == (6 if row["rule"] == "krum" else 0)
+        left_out = {"mean": {0}, "krum": {6} if row["attack"] == "nan" else {6, 7, 8}}
+        assert row["honest_ejections"] in left_out[row["rule"]]
         assert row["share_of_clean"] == pytest.approx(row["accuracy"] / told["clean"], abs=1e-3)
         assert (len(row["accuracy_curve"]), row["backdoor"], row["abandoned"]) == (2, None, 0)
