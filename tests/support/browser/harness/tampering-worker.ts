@@ -22,9 +22,9 @@ function flipBit(wasm: WasmBackend, tensor: TensorInfo): void {
   const values = wasm.typedArrayFromHeap(tensor) as Float32Array;
   // A change of a value that a later ReLU sets to zero would be lost: the largest is not.
   const largest = values.reduce((best, value, place) => (value > (values[best] ?? 0) ? place : best), 0);
-  // The lowest bits of one value are mostly lost in the sums that follow.
-  const bytes = new DataView(values.buffer, values.byteOffset + 4 * largest + 2, 1);
-  bytes.setUint8(0, bytes.getUint8(0) ^ 1);
+  // Its sign: a smaller change of the surest answer is lost where the answer's probability is rounded to 1.
+  const bytes = new DataView(values.buffer, values.byteOffset + 4 * largest + 3, 1);
+  bytes.setUint8(0, bytes.getUint8(0) ^ 0x80);
   done = true;
 }
 
