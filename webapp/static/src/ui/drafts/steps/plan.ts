@@ -36,8 +36,11 @@ export function mount(frame: DraftFrame): void {
   root.addEventListener("input", (event) => {
     const key = event.target instanceof HTMLInputElement ? event.target.dataset.key : undefined;
     // The server applies the proposals for the other scheme when this is saved.
-    if (key === "coordination.scheme")
+    if (key === "coordination.scheme") {
       void fields.change(schemeChange(fields.task, (event.target as HTMLInputElement).value));
+      // What is typed next is the owner's own, which proposals saved with the scheme would replace.
+      void frame.flush();
+    }
     if (key?.startsWith(RECIPE) && tableAt(fields.task, ...RECIPE.split(".")).name === undefined)
       void fields.change(changeOf(`${RECIPE}.name`, USUAL_RECIPE));
     if (event.target instanceof HTMLInputElement && event.target.value === "") return;
