@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from backend.protocols.units.rules import Rules
 from backend.protocols.units.scheduler import Scheduler
-from backend.protocols.units.scheduler_effects import Judge, LeaseRenewed, Wait
+from backend.protocols.units.scheduler_effects import GrantLease, Judge, LeaseRenewed, Wait
 from tests.support.protocols.unit_conversations import PACE, VALID, done, lease, works
 
 HOUR = 3600.0
@@ -160,31 +160,27 @@ def test_a_longer_time_without_a_connection_extends_leases_that_were_already_lon
     assert one.pending == 1
 
 
-def test_copies_of_buffered_units_are_taken_from_the_end_of_the_queue() -> None:
-    one = begun(46, "ann", "bob")
-    for turn in range(3):
-        done(one, "bob", 10.0 * turn, 10.0)
-    for turn in range(3):
-        done(one, "ann", 100.0 + 10.0 * turn, 10.0)
-    one.set_slots("ann", 64, offline=HOUR)
+def last_buffered(count: int) -> tuple[Scheduler, list[GrantLease]]:
+    """Ann, who needs 10 s for a unit as bob does, took the last units at 200 s; bob is idle."""
+    one = begun(6 + count, "ann", "bob")
+    for turn, client in enumerate(["bob"] * 3 + ["ann"] * 3):
+        done(one, client, 10.0 * turn, 10.0)
+    one.set_slots("ann", count, offline=HOUR)
     one.client_disconnected("bob")
-    buffered = [lease(one, "ann", 200.0) for _ in range(40)]
+    buffered = [lease(one, "ann", 200.0) for _ in range(count)]
     one.client_connected("bob", slots=2)
+    return one, buffered
+
+
+def test_copies_of_buffered_units_are_taken_from_the_end_of_the_queue() -> None:
+    one, buffered = last_buffered(40)
     # Ann trains one after the other until 600 s; what she begins after 300 s may be overtaken.
     assert lease(one, "bob", 210.0).unit == buffered[-1].unit
     assert lease(one, "bob", 211.0).unit == buffered[-2].unit
 
 
 def test_buffered_units_are_late_by_their_place_in_the_queue() -> None:
-    one = begun(10, "ann", "bob")
-    for turn in range(3):
-        done(one, "bob", 10.0 * turn, 10.0)
-    for turn in range(3):
-        done(one, "ann", 100.0 + 10.0 * turn, 10.0)
-    one.set_slots("ann", 4, offline=HOUR)
-    one.client_disconnected("bob")
-    buffered = [lease(one, "ann", 200.0) for _ in range(4)]
-    one.client_connected("bob", slots=2)
+    one, buffered = last_buffered(4)
     # They are expected 10, 20, 30 and 40 s after 200 s, and late after half as long again.
     assert one.ask("bob", 6, 0.5, 201.0) == [Wait("bob", "nothing", 215.0)]
     assert lease(one, "bob", 216.0).unit == buffered[0].unit
