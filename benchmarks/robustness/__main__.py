@@ -35,6 +35,7 @@ RULES = (
     "centered-clip",
     "norm-clip",
     "flame",
+    "distinct+dnc",
     "nnm+trimmed-mean",
     "arc+nnm+trimmed-mean",
     "distinct+nnm+trimmed-mean",

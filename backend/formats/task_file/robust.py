@@ -23,6 +23,7 @@ RuleName = Literal[
     "krum",
     "multi-krum",
     "bulyan",
+    "dnc",
     "mda",
     "geometric-median",
     "centered-clip",

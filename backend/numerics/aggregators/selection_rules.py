@@ -1,15 +1,18 @@
-"""Rules that choose updates by their distances: Krum, Multi-Krum, Bulyan."""
+"""Rules that choose updates by their distances, or by the direction in which they differ most."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from backend.numerics.aggregators.composition import Aggregator, checked_f
+from backend.numerics.aggregators.composition import Aggregator, checked_f, minority
 from backend.numerics.aggregators.coordinate_rules import mean_around_median
-from backend.numerics.aggregators.distances import Matrix
+from backend.numerics.aggregators.distances import Distances, Matrix
 from backend.numerics.aggregators.update_set import UpdateSet
 from backend.numerics.vectors import Vector64
+
+# `dnc` leaves out updates that are so many times as far from the medoid as half of the others are.
+_FAR = 4.0
 
 
 def krum(f: int, neighbours: int | None = None) -> Aggregator:
@@ -74,6 +77,26 @@ def bulyan(f: int) -> Aggregator:
     return Aggregator("bulyan", rule, lambda count: max(0, (count - 3) // 4), f, bulyan)
 
 
+def dnc(f: int) -> Aggregator:
+    """Weighted mean without the f updates that are farthest out where all differ most (divide and conquer).
+
+    Shejwalkar and Houmansadr 2021, algorithm 2: attackers that pull together stretch the updates along one
+    direction, and have the largest projections on it. All coordinates count here, where the paper samples
+    some, because the direction follows from the Gram matrix. Updates more than 4 times as far from the
+    medoid as half of the others are left out first, of the f: a single huge one would choose the direction.
+    Tolerance f < n / 2. Sees single updates. Raises ValueError for an f that is no count.
+    """
+    checked_f(f)
+
+    def rule(updates: UpdateSet) -> Vector64:
+        near = _without_far(updates.distances.squared, updates.distances.medoid(), f)
+        out = f - (len(updates) - len(near))
+        kept = near[np.argsort(_projections(updates.distances, near), kind="stable")[: len(near) - out]]
+        return updates.combine(mean_of(kept, updates.weights))
+
+    return Aggregator("dnc", rule, minority, f, dnc)
+
+
 def krum_tolerance(count: int) -> int:
     """Returns the largest f with 2f + 2 < n."""
     return max(0, (count - 3) // 2)
@@ -94,6 +117,23 @@ def mean_of(numbers: NDArray[np.intp], weights: Vector64) -> Vector64:
     factors[numbers] = weights[numbers]
     factors /= factors.sum()
     return factors
+
+
+def _without_far(squared: Matrix, medoid: int, f: int) -> NDArray[np.intp]:
+    """Returns the rows that are not far from the medoid, n - f of them at least, in order."""
+    away = np.sqrt(squared[medoid])
+    limit = _FAR * np.sort(away)[len(away) // 2]
+    farthest = np.argsort(-away, kind="stable")[:f]
+    return np.setdiff1d(np.arange(len(away)), farthest[away[farthest] > limit])
+
+
+def _projections(distances: Distances, rows: NDArray[np.intp]) -> Vector64:
+    """Returns the squares of the rows' projections on their first principal component, up to a factor."""
+    products = distances.centred[np.ix_(rows, rows)]
+    products = products - products.mean(axis=0)
+    products -= products.mean(axis=1, keepdims=True)
+    squares: Vector64 = np.linalg.eigh(products)[1][:, -1] ** 2
+    return squares
 
 
 def _check_neighbours(neighbours: int | None) -> None:

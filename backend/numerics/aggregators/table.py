@@ -12,7 +12,7 @@ from backend.numerics.aggregators.coordinate_rules import meamed, median, trimme
 from backend.numerics.aggregators.least_diameter import MOST_F, mda, mda_tolerance
 from backend.numerics.aggregators.mean_rules import mean, norm_clip
 from backend.numerics.aggregators.pre_aggregators import arc, bucketing, distinct, nnm, static_clip
-from backend.numerics.aggregators.selection_rules import bulyan, krum, krum_tolerance, multi_krum
+from backend.numerics.aggregators.selection_rules import bulyan, dnc, krum, krum_tolerance, multi_krum
 from backend.numerics.aggregators.similarity_rules import flame, fools_gold
 
 
@@ -54,6 +54,7 @@ AGGREGATORS: dict[str, Callable[..., Aggregator]] = {
     "krum": krum,
     "multi-krum": multi_krum,
     "bulyan": bulyan,
+    "dnc": dnc,
     "mda": mda,
     "geometric-median": geometric_median,
     "centered-clip": centered_clip,
@@ -130,6 +131,15 @@ SPECS: dict[str, AggregatorSpec] = {
         "4f + 3 <= n",
         lambda count: max(0, (count - 3) // 4),
         "two passes, n² m products, a sort and O(f) steps a value",
+        takes=("f",),
+    ),
+    "dnc": AggregatorSpec(
+        "weighted mean without the f updates with the largest projections on the first principal component",
+        "Shejwalkar and Houmansadr 2021, algorithm 2",
+        "2f < n",
+        minority,
+        "two passes, n² m products, n³ steps",
+        weights=True,
         takes=("f",),
     ),
     "mda": AggregatorSpec(
