@@ -10,8 +10,8 @@ import math
 from collections.abc import Iterable, Iterator
 
 from backend.formats.task_file import PrivacyTable, TaskFile
-from backend.formats.task_file.robust import BucketingStep
 from backend.numerics.integrity.update_trend import WIDTH
+from backend.server.disclosure.round_sizes import fewest_updates
 from backend.server.disclosure.statement import (
     Disclosure,
     Guarantee,
@@ -32,22 +32,6 @@ def disclose_rounds(file: TaskFile, guarantee: Guarantee | None) -> Disclosure:
     return Disclosure(
         list(server), list(_participants(file)), list(readers(file, promise if central else []))
     )
-
-
-def fewest_updates(file: TaskFile) -> int:
-    """Returns the smallest number of updates in a version."""
-    masked_only = file.security.aggregation == ("masked",)
-    if _keeps_one_update(file):
-        return 1
-    return max(file.coordination.quorum, file.security.masked.min_clients if masked_only else 1)
-
-
-def _keeps_one_update(file: TaskFile) -> bool:
-    """Whether a version is one of the single updates: Krum's is, unless updates are mixed before."""
-    robust = file.security.robust
-    if robust is None or robust.rule != "krum" or robust.groups is not None:
-        return False
-    return not any(step == "nnm" or isinstance(step, BucketingStep) for step in robust.before)
 
 
 def _promise(privacy: PrivacyTable, guarantee: Guarantee) -> Iterator[str]:

@@ -17,7 +17,7 @@ from backend.formats.manifest import Manifest
 from backend.formats.task_file import TaskFile
 from backend.formats.task_file.privacy import PrivacyTable
 from backend.formats.task_file.reading.dotted_keys import value_at
-from backend.server.disclosure.rounds import fewest_updates
+from backend.server.disclosure.round_sizes import fewest_updates
 from backend.server.disclosure.statement import Guarantee
 from backend.server.drafts.record import Draft
 from backend.server.drafts.review.cost_preview import VOLUNTEERS, DraftProducts, products_of

@@ -6,11 +6,8 @@ import math
 import tomllib
 from typing import Any
 
-import numpy as np
-
 from backend.formats.task_file import TaskFile, parse_task
-from backend.numerics.aggregators.table import AGGREGATORS
-from backend.server.disclosure.rounds import disclose_rounds, fewest_updates
+from backend.server.disclosure.rounds import disclose_rounds
 from backend.server.disclosure.statement import Disclosure, Guarantee
 from tests.support.tasks.tiny_task import task_toml
 
@@ -94,24 +91,6 @@ def test_small_rounds_give_an_update_away_to_whoever_compares_versions() -> None
     assert "subtract" in text(disclose(task(OWN, ["open"], coordination=two)).participants)
     five = text(disclose(task(OWN, ["open"])).participants)
     assert "only. " not in five
-
-
-def test_the_fewest_updates_of_a_version_are_the_quorum_or_the_masked() -> None:
-    more = {"min_available_clients": 9, "quorum": 7}
-    assert fewest_updates(task(OWN, ["open"], coordination=more)) == 7
-    assert fewest_updates(task(OWN, ["masked"])) == 5
-    assert fewest_updates(task(OWN, ["masked", "open"], coordination=more)) == 7
-
-
-def test_a_version_by_krum_is_one_update_and_volunteers_read_so() -> None:
-    updates = np.random.default_rng(1).standard_normal((5, 20), np.float32)
-    version = AGGREGATORS["krum"](f=1)(updates)
-    assert any(np.array_equal(version, update) for update in updates)
-    for before, fewest in (([], 1), (["distinct"], 1), (["arc"], 1), (["nnm"], 5)):
-        rule = {"aggregation": ["open"], "robust": {"rule": "krum", "attackers": 1, "before": before}}
-        file = task(OWN, ["open"], security=rule)
-        assert fewest_updates(file) == fewest
-        assert ("may consist of one update" in text(disclose(file).participants)) == (fewest == 1)
 
 
 def test_measuring_on_examples_held_out_is_told() -> None:
