@@ -71,7 +71,8 @@ def test_its_refusal_is_what_is_said() -> None:
 @pytest.mark.tensorflow
 @pytest.mark.timeout(LONG)
 def test_its_attack_runs_as_it_says(tmp_path: Path) -> None:
-    (command,) = [line for block in blocks(PAGE, "sh") for line in block.splitlines() if line.startswith("minga attack ")]
+    lines = [line for block in blocks(PAGE, "sh") for line in block.splitlines()]
+    (command,) = [line for line in lines if line.startswith("minga attack ")]
     build_task(ROOT / "models" / "digits")
     words = shlex.split(command.replace("attacks.html", str(tmp_path / "attacks.html")))[1:]
     done = minga(*words, "--rounds", "1")
