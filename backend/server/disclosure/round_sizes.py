@@ -10,7 +10,7 @@ _CHOOSES_ONE, _CHOOSES_SOME = ("krum", "fools-gold"), ("multi-krum", "mda", "dnc
 
 
 def fewest_updates(file: TaskFile) -> int:
-    """Returns the smallest number of updates in a version, whoever of a round's clients lies.
+    """Returns the smallest number of updates in a version, if any of a round's clients lie.
 
     Clients in quarantine may be all but one. A rule's round may have as many updates less than the quorum as
     it bears false ones: they are refused, or left out by rules that choose.
