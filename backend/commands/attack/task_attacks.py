@@ -143,10 +143,12 @@ def _fitting_attacks(task: RobustnessTask, seed: int) -> list[str]:
     return fitting
 
 
-def shards_of_own_data(path: Path, overrides: tuple[str, ...], data: Path, folder: Path) -> Path:
+def shards_of_own_data(
+    path: Path, overrides: tuple[str, ...], data: Path, folder: Path, holdout: float = 0.1
+) -> Path:
     """Cuts the data at `data` as the task preprocesses volunteers' own; returns the folder of the shards.
 
-    Raises TaskFileError, BundleError and DataError.
+    A share of `holdout` at least is held out. Raises TaskFileError, BundleError and DataError.
     """
     file: TaskFile = read_task_file(path, overrides)
     if file.data.own is None or file.data.preprocess is None:
@@ -162,6 +164,6 @@ def shards_of_own_data(path: Path, overrides: tuple[str, ...], data: Path, folde
     def broken(error: DataError) -> None:
         raise error
 
-    plan = CutPlan(file.data.preprocess, holdout=max(file.data.own.holdout, 0.1))
+    plan = CutPlan(file.data.preprocess, holdout=max(file.data.own.holdout, holdout))
     cut(data, plan, shards, open_bundle(bundle, ()).manifest, broken, lambda _count: None)
     return shards

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.plugins.requirements import real_data
 from tests.support.timeouts import HEAVY
 
 ROOT = Path(__file__).parents[4]
@@ -34,6 +35,23 @@ def test_a_quick_run_prints_its_figures_and_resumes(tmp_path: Path) -> None:
     assert figures["best_iid"] == "median"
     assert figures["clean_iid"] > 0.8
     assert len(list(tmp_path.iterdir())) == 4
+
+
+@pytest.mark.long
+@pytest.mark.tensorflow
+@pytest.mark.timeout(HEAVY)
+def test_pictures_of_volunteers_are_a_sample_of_the_real_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("--task", "cifar10", "--quick", "--json", "--rules", "dnc", "--attacks", "sign-flip")
+    monkeypatch.setenv("MINGA_DATA", str(tmp_path))
+    refused = benchmark(*words)
+    assert refused.returncode == 2
+    assert "set MINGA_DATA" in refused.stderr
+    monkeypatch.setenv("MINGA_DATA", str(real_data("cifar10_train.zip").parent))
+    done = benchmark(*words)
+    assert done.returncode == 0, done.stderr
+    assert 0.1 < json.loads(done.stdout)["clean_iid"] < 0.6
 
 
 @pytest.mark.parametrize(
