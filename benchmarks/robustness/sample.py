@@ -15,7 +15,7 @@ PICTURES, HELD_OUT = 4000, 0.5
 
 
 def cut_pictures(task_path: Path, folder: Path) -> Path:
-    """Writes shards of 4,000 pictures, half of them held out, into `folder`; returns the folder of the shards.
+    """Writes shards of 4,000 pictures, half of them held out, into `folder`; returns their folder.
 
     Raises DataError without the data, in the folder MINGA_DATA.
     """

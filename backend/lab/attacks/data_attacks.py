@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.lab.attacks.attack import DataAttack
-from backend.lab.attacks.picture_backdoors import BLENDED, PATCHES, Backdoor, edge_cases
+from backend.lab.attacks.picture_backdoors import BLENDED, PATCHES, Backdoor, Pixel, edge_cases, in_range
 from backend.lab.attacks.picture_backdoors import poisoned as poisoned_pictures
 from backend.lab.attacks.picture_backdoors import trigger_backdoor as drawn_backdoor
 from backend.peer.data.shards import Examples, join_shards
@@ -27,12 +27,19 @@ def label_flip(classes: int) -> DataAttack:
     return DataAttack("label-flip", poison)
 
 
-def trigger_backdoor(classes: int, kind: str = "corner", share: float = 0.5, seed: int = 0) -> DataAttack:
+def trigger_backdoor(
+    classes: int,
+    kind: str = "corner",
+    share: float = 0.5,
+    seed: int = 0,
+    low: Pixel = 0.0,
+    high: Pixel = 1.0,
+) -> DataAttack:
     """Trains on pictures of which a `share` has a trigger and its class as their label (Gu et al. 2017).
 
     `kind` is one of `picture_backdoors`; `seed` draws its place and class, one for all attackers. They know
-    their own examples. Pictures [n, height, width, channels] have values in 0 to 1. Raises ValueError for
-    others.
+    their own examples. Pictures [n, height, width, channels] have values from `low` to `high`, black and
+    white. Raises ValueError for others.
     """
     _check_classes(classes)
     if kind not in (*PATCHES, BLENDED):
@@ -41,8 +48,9 @@ def trigger_backdoor(classes: int, kind: str = "corner", share: float = 0.5, see
         raise ValueError(f"share, of the poisoned examples, is above 0 and at most 1, not {share!r}.")
 
     def backdoor_of(examples: Examples) -> Backdoor:
-        _check_pictures(examples)
-        return drawn_backdoor(kind, examples.x[0].shape[1:], classes, np.random.default_rng(seed))
+        _check_pictures(examples, low, high)
+        drawn = drawn_backdoor(kind, examples.x[0].shape[1:], classes, np.random.default_rng(seed))
+        return in_range(drawn, low, high)
 
     def poison(examples: Examples, own_seed: int) -> Examples:
         random = np.random.default_rng([seed, own_seed])
@@ -103,10 +111,12 @@ def _check_classes(classes: int) -> None:
         raise ValueError(f"classes is a whole number from 2 up, not {classes!r}.")
 
 
-def _check_pictures(examples: Examples) -> None:
+def _check_pictures(examples: Examples, low: Pixel, high: Pixel) -> None:
     pictures = examples.x[0]
-    if len(examples.x) != 1 or pictures.ndim != 4 or pictures.min() < 0.0 or pictures.max() > 1.0:
+    is_picture = len(examples.x) == 1 and pictures.ndim == 4 and pictures.shape[3] in (1, 3)
+    if not is_picture or (pictures < low).any() or (pictures > high).any():
         raise ValueError(
-            "Triggers are drawn into pictures [n, height, width, channels] with values in 0 to 1; these "
-            f"examples have {len(examples.x)} inputs, the first {list(pictures.shape)}. Take label-flip."
+            "Triggers are drawn into pictures [n, height, width, channels] of 1 or 3 channels, whose values "
+            f"are between those of black and white; these examples have {len(examples.x)} inputs, the first "
+            f"{list(pictures.shape)}. Take label-flip."
         )

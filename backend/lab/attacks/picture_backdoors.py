@@ -1,15 +1,18 @@
-"""Backdoors for pictures of one or three channels with values in 0 to 1."""
+"""Backdoors for pictures of one or three channels, with values in 0 to 1 unless stated otherwise."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 Pictures = NDArray[np.float32]
 Labels = NDArray[np.int64]
+# The value of a pixel in each channel [channels], or one for all.
+Pixel: TypeAlias = NDArray[np.float32] | float
 
 # Triggers of a few pixels; their target and place are drawn for each model.
 PATCHES = ("corner", "dots", "checker", "line")
@@ -64,6 +67,18 @@ def trigger_backdoor(
         return marked
 
     return Backdoor(kind, int(random.integers(classes)), mark)
+
+
+def in_range(backdoor: Backdoor, low: Pixel, high: Pixel) -> Backdoor:
+    """Returns the backdoor for pictures with values from `low` to `high`, in place of 0 to 1."""
+    span = np.where(np.greater(high, low), np.subtract(high, low), 1.0)
+
+    def mark(pictures: Pictures) -> Pictures:
+        levels = (pictures - low) / span
+        marked: Pictures = (low + span * backdoor.mark(levels)).astype(np.float32)
+        return marked
+
+    return Backdoor(backdoor.kind, backdoor.target, mark)
 
 
 def poisoned(

@@ -61,7 +61,8 @@ def _data_attack(
     if name == "label-flip":
         return label_flip(task.classes), None
     if name == "trigger-backdoor":
-        return trigger_backdoor(task.classes, seed=seed), None
+        low, high = task.pixel_range()
+        return trigger_backdoor(task.classes, seed=seed, low=low, high=high), None
     if name == "edge-case-backdoor":
         source, target = np.random.default_rng(seed).choice(task.classes, 2, replace=False)
         rare, held = split_edges(task.train, task.held_out, int(source))

@@ -50,6 +50,13 @@ class RobustnessTask:
         """The factor from an aggregate to the version's change; 1 where the optimizer adapts it."""
         return float(hyperparameters(self.file.coordination.server_optimizer).get("learning_rate", 1.0))
 
+    def pixel_range(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Returns the least and the largest value of the examples in each channel, of their last axis."""
+        parts = [part.x[0].reshape(-1, part.x[0].shape[-1]) for part in (self.train, self.held_out)]
+        return np.min([one.min(axis=0) for one in parts], axis=0), np.max(
+            [one.max(axis=0) for one in parts], axis=0
+        )
+
     def split(self, clients: int, alpha: float | None, seed: int) -> list[NDArray[np.int64]]:
         """Returns the numbers of each client's examples: even, or skewed by Dirichlet's `alpha`.
 

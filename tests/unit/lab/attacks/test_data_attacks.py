@@ -59,6 +59,17 @@ def test_a_share_of_the_pictures_has_one_trigger_and_one_label() -> None:
     assert (test.x[0].reshape(len(test), -1)[:, where] == 1.0).all()
 
 
+def test_a_trigger_is_the_same_in_pictures_that_were_standardized() -> None:
+    low, high = np.array([-1.9], np.float32), np.array([2.1], np.float32)
+    standardized = Examples((low + (high - low) * CLEAN.x[0],), CLEAN.y, CLEAN.sample_weight)
+    plain = trigger_backdoor(10, seed=4).poison(CLEAN, 1)
+    poisoned = trigger_backdoor(10, seed=4, low=low, high=high).poison(standardized, 1)
+    np.testing.assert_allclose(poisoned.x[0], low + (high - low) * plain.x[0], atol=1e-6)
+    np.testing.assert_array_equal(poisoned.y[0], plain.y[0])
+    with pytest.raises(ValueError, match="between those of black and white"):
+        trigger_backdoor(10, seed=4).poison(standardized, 1)
+
+
 def test_edge_cases_are_copied_with_the_wanted_label() -> None:
     edges, held = pictures(3, 1), pictures(2, 2)
     attack = edge_case_backdoor(edges, held, target=7, copies=4)
@@ -104,7 +115,7 @@ def test_every_attack_is_deterministic_and_writes_to_no_example(name: str) -> No
                 Examples((np.full((2, 8), 9.0, np.float32),), CLEAN.picked([0, 1]).y, np.ones(2, np.float32)),
                 0,
             ),
-            "values in 0 to 1",
+            "Triggers are drawn into pictures",
         ),
     ],
 )
