@@ -88,6 +88,16 @@ RULES = (
         1.01,
     ),
     MeasuredRule(
+        "dnc",
+        later("Divide and conquer"),
+        later(
+            "Leaves out the updates that are farthest out where all differ most: against backdoors of "
+            "attackers who act together."
+        ),
+        0.14,
+        1.01,
+    ),
+    MeasuredRule(
         "geometric-median",
         later("Geometric median"),
         later("Leaves nobody out, and limits how far one update can pull the result."),

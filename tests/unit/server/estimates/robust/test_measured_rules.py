@@ -17,6 +17,7 @@ NAMES = {
     "trimmed-mean": "trimmed mean",
     "median": "median",
     "multi-krum": "Multi-Krum",
+    "dnc": "divide and conquer",
     "geometric-median": "geometric median",
 }
 
@@ -41,5 +42,6 @@ def test_how_many_updates_a_rule_needs_is_what_the_rule_says() -> None:
         "trimmed-mean": 5,
         "median": 5,
         "multi-krum": 7,
+        "dnc": 5,
         "geometric-median": 5,
     }
