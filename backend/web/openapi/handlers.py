@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from importlib.metadata import PackageNotFoundError, version
+from itertools import chain
 from typing import Any
 
 from starlette.middleware import Middleware
@@ -13,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from backend.web.openapi.document import openapi
-from backend.web.openapi.page import sections
+from backend.web.openapi.page import refusals, sections
 from backend.web.pages.pages import page_route, render
 
 
@@ -33,9 +34,11 @@ async def document(request: Request) -> Response:
 async def page(request: Request) -> Response:
     """This API as a page to read."""
     document_json, origin = _document(request), f"{request.url.scheme}://{request.url.netloc}"
+    by_part = sections(document_json)
     context = {
         "example": f'curl -H "Authorization: Bearer $MINGA_TOKEN" {origin}/api/drafts',
-        "sections": sections(document_json),
+        "sections": by_part,
+        "refusals": refusals(chain.from_iterable(by_part.values())),
         "sockets": document_json["x-sockets"],
     }
     return render(request, "pages/api.html", context)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -68,6 +68,11 @@ def sections(document: Mapping[str, Any]) -> dict[str, list[ShownOperation]]:
         for method, operation in methods.items():
             operations[operation["tags"][0]].append(_operation(method.upper(), path, operation, schemas))
     return operations
+
+
+def refusals(operations: Iterable[ShownOperation]) -> list[tuple[int, str]]:
+    """Returns the statuses with which these operations refuse a request, and their phrases, in order."""
+    return sorted({(reply.status, reply.phrase) for one in operations for reply in one.refused})
 
 
 def _operation(

@@ -14,7 +14,7 @@ import pytest
 from backend.settings import read_settings
 from backend.web.app import build_app
 from backend.web.openapi.document import TABLE, documented, openapi
-from backend.web.openapi.page import sections
+from backend.web.openapi.page import refusals, sections
 from tests.integration.web.openapi.explore_api import explore, explored_server
 from tests.support.timeouts import PATIENCE
 from tests.support.web.draft_client import Drafter
@@ -73,6 +73,7 @@ def test_the_page_shows_every_operation_with_its_fields(document: dict[str, Any]
     days = next(value for value in token.takes if value.name == "days")
     assert (days.place, days.required, days.type) == ("body", False, "integer, from 1, to 3650, or null")
     assert {reply.status for reply in token.refused} == {400, 401, 403, 413}
+    assert refusals([token])[1:3] == [(401, "Unauthorized"), (403, "Forbidden")]
 
 
 def test_a_server_tells_its_own_api(server: Server) -> None:
