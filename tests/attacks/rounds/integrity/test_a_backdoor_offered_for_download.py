@@ -97,7 +97,8 @@ async def test_a_replaced_model_is_not_offered_and_one_request_goes_back(tmp_pat
         )
         with pytest.raises(HTTPError) as refused:
             server.get(f"{TASK}/versions/2/npz")
-        assert refused.value.code == 403
+        with refused.value as error:
+            assert error.code == 403
 
         question = owner.ask("GET", f"{TASK}/dashboard")["integrity"]["question"]
         assert (question["version"], question["outcome"]) == (2, "failed")

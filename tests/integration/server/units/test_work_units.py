@@ -46,8 +46,9 @@ def fetched(server: Server, address: str) -> bytes | None:
             content: bytes = answer.read()
             return content
     except HTTPError as error:
-        if error.code != 404:
-            raise
+        with error:
+            if error.code != 404:
+                raise
         return None
 
 
