@@ -67,6 +67,7 @@ def facts_of(report: LeakageReport) -> dict[str, Any]:
         "clip": protection.clip,
         "noise_multiplier": protection.noise,
         "unrelated": report.unrelated,
+        "guessed": report.guessed,
         "options": [
             {
                 "option": result.protection,

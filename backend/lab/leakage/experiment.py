@@ -37,6 +37,8 @@ _KNOWN_EXAMPLES = 256
 _SINGLE = frozenset({"open", "masked", "local", "examples"})
 # The seeds of a round's plans; more than it has volunteers.
 _SEEDS = 1000
+# How often as many other pictures as a sum holds are compared with each original.
+_GUESSES = 25
 Report = Callable[[int, int, str], None]
 
 
@@ -90,7 +92,11 @@ class ProtectionResult:
 
 @dataclass(frozen=True)
 class LeakageReport:
-    """The results of one run. `unrelated` is the mean similarity of two different pictures of the task."""
+    """The results of one run.
+
+    `unrelated` is the mean similarity of two different pictures of the task, `guessed` that of a picture to
+    the most similar of as many others as are in a sum.
+    """
 
     task: str
     parameters: int
@@ -98,6 +104,7 @@ class LeakageReport:
     settings: LeakageSettings
     originals: list[Picture]
     unrelated: float
+    guessed: float
     results: list[ProtectionResult]
 
 
@@ -127,13 +134,15 @@ class LeakageExperiment:
                 done = sum(len(one) for one in results.values())
                 report(done, total, f"attacking: {PROTECTIONS[name].title.lower()}")
                 results.setdefault(name, []).append(self._attack(name, group))
+        others = self._similarities_to_others(originals)
         return LeakageReport(
             task=self._task.file.name,
             parameters=self._task.manifest.parameters.total,
             steps=steps,
             settings=settings,
             originals=originals,
-            unrelated=self._unrelated(originals),
+            unrelated=float(others.mean()),
+            guessed=float(others.max(axis=1).mean()),
             results=[_joined(results[name]) for name in settings.protections],
         )
 
@@ -216,10 +225,16 @@ class LeakageExperiment:
         probabilities: NDArray[np.float64] = summed / seen
         return probabilities
 
-    def _unrelated(self, originals: Sequence[Picture]) -> float:
-        drawn = self._generator.choice(len(self._task.pool), len(originals), replace=False)
-        others = self._pixels.levels(self._task.pool.x[0][drawn])
-        return float(np.mean([ssim(one, other) for one, other in zip(originals, others, strict=True)]))
+    def _similarities_to_others(self, originals: Sequence[Picture]) -> NDArray[np.float64]:
+        """Returns similarities to other pictures [guesses, pictures of a sum], of all originals."""
+        count = self._settings.protection.group * self._settings.examples
+        rows = []
+        for original in originals:
+            for _ in range(_GUESSES):
+                drawn = self._generator.choice(len(self._task.pool), count, replace=False)
+                others = self._pixels.levels(self._task.pool.x[0][drawn])
+                rows.append([ssim(original, other) for other in others])
+        return np.array(rows)
 
 
 def _check(task: LabTask, settings: LeakageSettings) -> None:

@@ -43,7 +43,8 @@ def html_report(report: LeakageReport) -> str:
 {rows}
 </tbody></table></div>
 <p>SSIM (Wang et al. 2004) is 1 for equal pictures. Two different pictures of this task have
-{report.unrelated:.2f} on average. From {RECOGNIZABLE:g} on a picture is recognizable; up to {HIDDEN:g} it is
+{report.unrelated:.2f} on average, and the most similar of as many as a sum holds {report.guessed:.2f}.
+From {RECOGNIZABLE:g} on a picture is recognizable; up to {HIDDEN:g} it is
 hidden. Labels: the share of labels that were restored, of all volunteers that the view is of.</p>
 <ul>{attacks}</ul>
 <p>Of all attacks and all pictures that they give, the one most like the original is shown, which an attacker

@@ -118,11 +118,12 @@ def test_models_that_the_attacks_do_not_fit_are_refused_with_the_reason() -> Non
 def test_every_protection_is_attacked_with_full_effort(tmp_path: Path) -> None:
     task = opened("training.epochs=1")
     chosen = settings(task, *PROTECTIONS)
-    chosen = LeakageSettings(tuple(PROTECTIONS), tuple(ATTACKS), 2, 1, 5, AttackEffort(), chosen.protection)
+    chosen = LeakageSettings(tuple(PROTECTIONS), tuple(ATTACKS), 3, 1, 5, AttackEffort(), chosen.protection)
     report = attacked(task, chosen, tmp_path)
     results = {result.protection: result for result in report.results}
     assert results["open"].similarity >= RECOGNIZABLE
+    # Of each attack alone: the best of three for each picture is chosen with the picture in hand, by luck.
     for name, most in SECRET.items():
-        assert results[name].similarity <= most, name
-    # The sum of eight volunteers shows no one's picture better than another digit does.
-    assert results["masked-sum"].similarity < report.unrelated
+        assert max(results[name].attacks.values()) <= most, (name, results[name].attacks)
+    # The sum of eight volunteers shows no one's picture better than eight other digits do.
+    assert results["masked-sum"].similarity < report.guessed
