@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -31,7 +32,7 @@ from backend.numerics.aggregators.table import AGGREGATORS, SPECS
 from backend.stores.updates.spool import UpdateSpool
 from benchmarks.support.aggregation_peer import Many, random_updates, timed
 from benchmarks.support.dense_task import ROOT
-from benchmarks.support.peak_memory import peak_mib
+from benchmarks.support.server_process import MIB, usage
 
 OURS = "minga"
 
@@ -87,7 +88,7 @@ def spooled(folder: Path, memory: int, rule: Aggregator, clients: int, parameter
             spool.add(np.roll(base, 7919 * number))
         cpu, wall = timed(lambda: rule(spool.rows()))
         report = asdict(RuleCost(rule.name, OURS, cpu, wall)) | {"file_bytes": spool.file_bytes}
-    return report | {"peak_mib": peak_mib()}
+    return report | {"peak_mib": usage(os.getpid()).peak / MIB}
 
 
 def main() -> None:

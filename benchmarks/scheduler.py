@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import time
 from collections.abc import Iterable
@@ -20,7 +21,7 @@ from dataclasses import asdict, dataclass
 from backend.protocols.units.rules import PaceRules, Rules, Verdict
 from backend.protocols.units.scheduler import Scheduler
 from backend.protocols.units.scheduler_effects import Effect, GrantLease, Judge, WorkUnit
-from benchmarks.support.peak_memory import peak_mib
+from benchmarks.support.server_process import MIB, usage
 
 SILENT_SHARE = 0.1
 RULES = Rules(pace=PaceRules(usual=20.0, least=5.0))
@@ -82,7 +83,7 @@ def measure(units: int, clients: int, seconds: float, min_cycles: int = 1) -> Re
         cpu_seconds=cpu_seconds,
         cycles_per_second=cycles / cpu_seconds,
         longest_ms=1000 * longest,
-        rss_mib=peak_mib(),
+        rss_mib=usage(os.getpid()).peak / MIB,
     )
 
 

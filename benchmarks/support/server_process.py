@@ -51,7 +51,10 @@ def seconds(process: int) -> tuple[float, float]:
 
 
 def usage(process: int) -> Usage:
-    """Returns the system's counters for `process`, including all its threads."""
+    """Returns the system's counters for `process`, including all its threads.
+
+    Its `peak` is its own; that of `getrusage` begins with the memory of the process which started it.
+    """
     user, system = seconds(process)
     status = dict(
         line.split(":", 1) for line in Path(f"/proc/{process}/status").read_text().splitlines() if ":" in line
