@@ -80,6 +80,13 @@ def test_the_fewest_updates_without_a_rule_are_the_quorum_or_the_masked() -> Non
     assert fewest_updates(task(OWN, ["masked", "open"], coordination=more)) == 7
 
 
+@pytest.mark.parametrize(("rule", "groups"), [("median", 4), ("multi-krum", 4), ("krum", 1)])
+def test_a_version_of_masked_groups_is_of_those_that_the_rule_keeps(rule: str, groups: int) -> None:
+    many = {"min_available_clients": 25, "quorum": 25}
+    said = {"aggregation": ["masked"], "robust": robust(rule, 1, []) | {"groups": 5}}
+    assert fewest_updates(task(OWN, ["masked"], coordination=many, security=said)) == 5 * groups
+
+
 def test_with_reputation_all_others_may_be_in_quarantine_and_volunteers_read_so() -> None:
     file = task(OWN, ["open"], security={"reputation": {}})
     assert fewest_updates(file) == 1
