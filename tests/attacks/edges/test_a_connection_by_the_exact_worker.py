@@ -7,6 +7,7 @@ import hashlib
 import json
 import socket
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -67,8 +68,13 @@ async def worker(task: Task) -> AsyncIterator[WorkerProcess]:
 
 def internet_sockets(process: int) -> set[str]:
     """Returns the inodes of the process' own sockets of TCP and UDP."""
-    links = [str(path.readlink()) for path in Path(f"/proc/{process}/fd").iterdir() if path.is_symlink()]
-    own = {link.removeprefix("socket:[").removesuffix("]") for link in links if link.startswith("socket:")}
+    own = set[str]()
+    for path in Path(f"/proc/{process}/fd").iterdir():
+        # What was closed since it was listed has no name any more.
+        with suppress(FileNotFoundError):
+            name = str(path.readlink())
+            if name.startswith("socket:"):
+                own.add(name.removeprefix("socket:[").removesuffix("]"))
     known: set[str] = set()
     for protocol in ("tcp", "tcp6", "udp", "udp6"):
         lines = Path(f"/proc/{process}/net/{protocol}").read_text("ascii").splitlines()[1:]

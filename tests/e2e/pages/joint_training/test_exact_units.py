@@ -33,7 +33,8 @@ async def test_a_page_that_changes_one_bit_is_found_by_a_trusted_peer(
 ) -> None:
     home = tmp_path / "home"
     trusted = client_id(stored_identity(home / STATE.relative_to("~")).token)
-    task = write_gallery_units(models / "digits", tmp_path / "tasks" / "digits", 100, 1, trusted)
+    # So many epochs that a page which comes late has its third unit.
+    task = write_gallery_units(models / "digits", tmp_path / "tasks" / "digits", 100, 4, trusted)
     log = tmp_path / "server.log"
     with (
         running(task, tmp_path / "data", *LOGGED, log=log) as server,

@@ -143,8 +143,11 @@ def test_what_cannot_be_attacked_is_refused_in_words(lab: RobustnessLab) -> None
 
 
 def test_attacks_on_pictures_do_not_fit_other_examples(task: RobustnessTask) -> None:
-    flat = Examples((task.train.x[0].reshape(len(task.train), -1),), task.train.y, task.train.sample_weight)
-    rows = replace(task, train=flat)
+    flat, held_out = (
+        Examples((part.x[0].reshape(len(part), -1),), part.y, part.sample_weight)
+        for part in (task.train, task.held_out)
+    )
+    rows = replace(task, train=flat, held_out=held_out)
     with pytest.raises(SettingsError, match=r"trigger-backdoor does not fit this task.*Take label-flip"):
         plan_attack("trigger-backdoor", rows, 1)
     assert plan_attack("label-flip", rows, 1).data is not None
