@@ -132,8 +132,8 @@ def _projections(distances: Distances, rows: NDArray[np.intp]) -> Vector64:
     products = distances.centred[np.ix_(rows, rows)]
     products = products - products.mean(axis=0)
     products -= products.mean(axis=1, keepdims=True)
-    squares: Vector64 = np.linalg.eigh(products)[1][:, -1] ** 2
-    return squares
+    first: Vector64 = np.linalg.eigh(products)[1][:, -1]
+    return np.square(first)
 
 
 def _check_neighbours(neighbours: int | None) -> None:
