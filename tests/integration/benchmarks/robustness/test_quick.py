@@ -43,12 +43,13 @@ def test_a_quick_run_prints_its_figures_and_resumes(tmp_path: Path) -> None:
 def test_pictures_of_volunteers_are_a_sample_of_the_real_data(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    data = real_data("cifar10_train.zip").parent
     words = ("--task", "cifar10", "--quick", "--json", "--rules", "dnc", "--attacks", "sign-flip")
     monkeypatch.setenv("MINGA_DATA", str(tmp_path))
     refused = benchmark(*words)
     assert refused.returncode == 2
     assert "set MINGA_DATA" in refused.stderr
-    monkeypatch.setenv("MINGA_DATA", str(real_data("cifar10_train.zip").parent))
+    monkeypatch.setenv("MINGA_DATA", str(data))
     done = benchmark(*words)
     assert done.returncode == 0, done.stderr
     assert 0.1 < json.loads(done.stdout)["clean_iid"] < 0.6
