@@ -11,7 +11,7 @@ from backend.numerics.aggregators.distances import Distances, Matrix
 from backend.numerics.aggregators.update_set import UpdateSet
 from backend.numerics.vectors import Vector64
 
-# `dnc` leaves out updates that are so many times as far from the medoid as half of the others are.
+# Updates farther from the medoid than this many times the median distance are far.
 _FAR = 4.0
 
 
@@ -82,8 +82,8 @@ def dnc(f: int) -> Aggregator:
 
     Shejwalkar and Houmansadr 2021, algorithm 2: attackers that pull together stretch the updates along one
     direction, and have the largest projections on it. All coordinates count here, where the paper samples
-    some, because the direction follows from the Gram matrix. Updates more than 4 times as far from the
-    medoid as half of the others are left out first, of the f: a single huge one would choose the direction.
+    some, because the direction follows from the Gram matrix. Updates more than 4 times the median
+    distance from the medoid are left out first, of the f: a single huge one would choose the direction.
     Tolerance f < n / 2. Sees single updates. Raises ValueError for an f that is no count.
     """
     checked_f(f)

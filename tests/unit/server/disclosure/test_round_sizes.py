@@ -55,7 +55,7 @@ def counted(table: RobustTable, updates: Vector64) -> int:
 def test_no_round_has_fewer_updates_than_are_told(
     rule: str, attackers: int, before: list[Any], fewest: int
 ) -> None:
-    """Liars send something far away, or what the server refuses, so that the round goes on without them."""
+    """Liars send updates that are far away, or that the server refuses."""
     said = robust(rule, attackers, before)
     file = task(
         OWN, ["open"], coordination={"min_available_clients": 9, "quorum": QUORUM}, security={"robust": said}
