@@ -307,15 +307,16 @@ class MaskedRound:
 
     def _end_keys(self, now: float) -> list[Effect]:
         late = [slot for slot in self._slots.values() if slot.keys is None]
-        excluded = exclude(late, "Your keys did not come in time.")
         limit = MOST_ACTIVE if self._server == "active" else MOST_MEMBERS
-        slots = [slot for slot in self._slots.values() if not slot.is_excluded]
+        slots = [slot for slot in self._slots.values() if slot.keys and not slot.is_excluded]
         chosen = largest_group(sorted(slots, key=lambda slot: slot.client)[:limit])
-        clients = {slot.client for slot in chosen}
-        others = [slot for slot in slots if slot.client not in clients]
-        excluded += exclude(others, f"The round has {len(chosen)} members.")
+        # Whom a round that fails dismisses must not be out already: the Round would go on waiting for them.
         if len(chosen) < self.terms.min_clients:
             return self.fail(too_few_keys(len(slots), self.terms.min_clients))
+        clients = {slot.client for slot in chosen}
+        others = [slot for slot in slots if slot.client not in clients]
+        excluded = exclude(late, "Your keys did not come in time.")
+        excluded += exclude(others, f"The round has {len(chosen)} members.")
         members = (member for slot in chosen if (member := slot.member()))
         self.graph = ShareGraph.from_roster(self._base, members, self._server)
         self._enter(ServerStage.SHARE_KEYS)
@@ -327,16 +328,16 @@ class MaskedRound:
         places = self.graph.places
         members = {places[slot.client]: slot for slot in self._slots.values() if not slot.is_excluded}
         shared = {place: slot.minimum for place, slot in members.items() if slot.shares}
+        sharing = self.graph.largest_recoverable(shared)
+        if len(sharing) < self.terms.min_clients:
+            return self.fail(too_few_shares(len(shared), self.terms.min_clients, len(self.graph.members)))
         excluded = exclude(
             [slot for slot in members.values() if not slot.shares], "Your shares did not come in time."
         )
-        sharing = self.graph.largest_recoverable(shared)
         excluded += exclude(
             [members[place] for place in shared if place not in sharing],
             "Too few neighbours exchanged shares.",
         )
-        if len(sharing) < self.terms.min_clients:
-            return self.fail(too_few_shares(len(shared), self.terms.min_clients, len(self.graph.members)))
         self.graph.pair_up(sharing)
         self._enter(ServerStage.MASKED_INPUT)
         clients = self.graph.clients(self.graph.pairs)

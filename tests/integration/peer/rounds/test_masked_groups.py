@@ -71,7 +71,7 @@ async def test_too_few_groups_end_the_round_with_the_numbers(tmp_path: Path) -> 
         async with recorded(server.url) as transcript:
             gone = asyncio.create_task(play(transcript.url, leaving, endless=True))
             others = asyncio.create_task(play(server.url, [name for name in names if name not in leaving]))
-            await said(transcript, Shares)
+            await said(transcript, Shares, len(leaving))
             gone.cancel()
             await asyncio.to_thread(eventually, lambda: bool(rounds_of(server)), "no round ended")
             records = rounds_of(server)
@@ -115,10 +115,11 @@ async def test_each_groups_sum_has_the_noise_of_a_cohort(tmp_path: Path) -> None
     assert task["privacy"]["epsilon"] > 0.0
 
 
-async def said(transcript: Transcript, kind: type[Shares]) -> None:
-    """Waits until a client sent a frame of a kind."""
+async def said(transcript: Transcript, kind: type[Shares], clients: int = 1) -> None:
+    """Waits until so many `clients` sent a frame of a kind."""
 
     def is_there() -> bool:
-        return any(isinstance(one, kind) for frames in transcript.conversations() for one in frames)
+        said = [any(isinstance(one, kind) for one in frames) for frames in transcript.conversations()]
+        return sum(said) >= clients
 
-    await asyncio.to_thread(eventually, is_there, f"nobody sent {kind.__name__}")
+    await asyncio.to_thread(eventually, is_there, f"too few sent {kind.__name__}")

@@ -8,7 +8,7 @@ import pytest
 from backend.errors import NotMaskedError, NotSelectedError
 from backend.protocols.rounds.phases import IllegalEventError
 from backend.protocols.secagg.masked_groups import MaskedGroups
-from backend.wire.masked_messages import Decline, Roster, Server, Unmask
+from backend.wire.masked_messages import Decline, Keys, Roster, Server, Shares, Unmask
 from tests.support.protocols.secagg.group_world import GroupWorld
 from tests.support.protocols.secagg.world import masking
 
@@ -71,6 +71,25 @@ def test_a_group_whose_keys_come_from_too_few_is_lost_and_its_members_told() -> 
     found.settle()
     assert found.used
     assert sorted(found.sums) == [0, 2]
+
+
+@pytest.mark.parametrize("sent", [Keys, Shares])
+def test_the_round_waits_for_no_member_of_a_group_that_is_lost(sent: type[Keys | Shares]) -> None:
+    """Also a member who may come back is told: else the round would wait for its update to the deadline."""
+    found = world()
+    group = found.grouped.groups[1]
+    if sent is Shares:
+        for client in found.holders:
+            found.work(client)
+        for client in found.holders:
+            while found.lines[client].up:
+                found.arrive(client)
+    for client in group[:2]:
+        found.hang_up(client, lost=True)
+    found.settle()
+    found.wait()
+    assert [one.group for one in found.lost] == [1]
+    assert set(found.excluded) == set(group)
 
 
 def test_a_round_with_too_few_groups_left_fails_with_the_numbers() -> None:
