@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.async_api import Page, Request, expect
 
-from tests.support.timeouts import PATIENCE
+from tests.support.timeouts import PATIENCE, eventually
 from tests.support.web.server_process import Server, running
 
 pytestmark = pytest.mark.browser
@@ -97,11 +98,13 @@ async def test_updates_of_a_newcomer_are_checked_before_they_count(
         await expect(words).to_contain_text("Your updates are checked in 2 rounds before they count")
         await start(page)
         await accepted(page, 1)
+
+        def recorded() -> list[dict[str, Any]]:
+            found: list[dict[str, Any]] = server.get("/api/tasks/digits/rounds")["rounds"]
+            return found[:3]
+
         # The page hears of its update before the round is recorded.
-        await page.wait_for_function(
-            "async () => (await (await fetch('/api/tasks/digits/rounds')).json()).rounds.length >= 3",
-            polling=200,
-        )
-        rounds = (await asyncio.to_thread(server.get, "/api/tasks/digits/rounds"))["rounds"]
-        assert [one["checked"] for one in rounds[:3]] == [1, 1, 0]
-        assert [one["outcome"] for one in rounds[:3]] == ["abandoned", "abandoned", "version"]
+        await asyncio.to_thread(eventually, lambda: len(recorded()) == 3, "no three rounds ended")
+        rounds = recorded()
+        assert [one["checked"] for one in rounds] == [1, 1, 0]
+        assert [one["outcome"] for one in rounds] == ["abandoned", "abandoned", "version"]
