@@ -58,6 +58,8 @@ class MaskedGroups:
         self._group_of = {client: number for number, group in enumerate(self.groups) for client in group}
         self._least = least
         self._resumed = resumed
+        # Why the round fails as a whole, once it need not hear any more declines.
+        self._failure: FailMaskedRound | None = None
         # The round as a whole has failed, or its sums are used: no effect follows any more.
         self._ended = False
 
@@ -73,12 +75,14 @@ class MaskedGroups:
         """Returns why members may have revealed shares for the version, which they do once; None if not.
 
         Any client can claim that it revealed before. This server knows its own rounds, so it believes only
-        more than half of the cohort, and only if an earlier process could have asked.
+        more than half of the cohort, or so many that the others are too few, and only if an earlier process
+        could have asked.
         """
         if any(masked.unmask_frame is not None for masked in self._rounds):
             return "clients were asked to reveal shares"
         count, cohort = sum(len(masked.declared_spent) for masked in self._rounds), len(self._group_of)
-        if self._resumed and 2 * count > cohort:
+        too_few = cohort - count < self._least * self.terms.min_clients
+        if self._resumed and count and (2 * count > cohort or too_few):
             return f"{count} of {cohort} clients said that they had revealed shares to an earlier server"
         return None
 
@@ -198,17 +202,27 @@ class MaskedGroups:
                     result += self._group_failed(group, effect)
                 case _:
                     result.append(effect)
+        if self._failure and not self._ended and not self._awaits_declines():
+            self._ended = True
+            result.append(self._failure)
         return result
+
+    def _awaits_declines(self) -> bool:
+        """Whether members may still say that they revealed shares to an earlier server.
+
+        If the first group to say so ended the round, the others would never be heard and believed.
+        """
+        declared = any(masked.declared_spent for masked in self._rounds)
+        asked = any(masked.stage is ServerStage.ADVERTISE_KEYS for masked in self._rounds)
+        return self._resumed and declared and asked
 
     def _group_failed(self, group: int, failed: FailMaskedRound) -> list[Effect]:
         left = len(self.left)
         if left < self._least:
-            self._ended = True
-            if len(self.groups) == 1:
-                return [failed]
-            return [
-                replace(failed, reason=too_few_groups(left, len(self.groups), self._least, failed.reason))
-            ]
+            several = len(self.groups) > 1
+            reason = too_few_groups(left, len(self.groups), self._least, failed.reason)
+            self._failure = replace(failed, reason=reason) if several else failed
+            return []
         lost = LoseGroup(failed.round, group, self.groups[group], failed.reason, failed.false_sharers)
         return [lost, *self._rounds[group].dismissed(failed.reason), *self._use_sums()]
 

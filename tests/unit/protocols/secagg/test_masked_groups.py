@@ -8,6 +8,7 @@ import pytest
 from backend.errors import NotMaskedError, NotSelectedError
 from backend.protocols.rounds.phases import IllegalEventError
 from backend.protocols.secagg.masked_groups import MaskedGroups
+from backend.protocols.secagg.server_effects import Effect, FailMaskedRound
 from backend.wire.masked_messages import Decline, Keys, Roster, Server, Shares, Unmask
 from tests.support.protocols.secagg.group_world import GroupWorld
 from tests.support.protocols.secagg.world import masking
@@ -164,6 +165,24 @@ def test_declines_of_one_group_do_not_speak_for_the_cohort(resumed: bool) -> Non
     for number, client in enumerate((*groups[0], *groups[1]), start=1):
         masks.frame_arrived(client, Decline(round=1, spent=True), 0.0)
         assert (masks.spent_reason() is not None) is (resumed and number > 6)
+
+
+@pytest.mark.parametrize("spent", [1, 9])
+def test_a_resumed_round_hears_all_declines_before_it_fails(spent: int) -> None:
+    """Else those of the first group would be a minority, and all would wait for a version in vain."""
+    found = GroupWorld(9, 3, masking("honest"), least=3)
+    groups, terms = found.grouped.groups, found.grouped.terms
+    masks = MaskedGroups(terms, groups, 60.0, 0.0, least=3, resumed=True)
+    clients, effects = [client for group in groups for client in group], list[Effect]()
+    for number, client in enumerate(clients):
+        assert not any(isinstance(one, FailMaskedRound) for one in effects)
+        effects += masks.frame_arrived(client, Decline(round=1, spent=number < spent), 0.0)
+    (failed,) = (one for one in effects if isinstance(one, FailMaskedRound))
+    assert failed.reason.startswith("0 of 3 masked groups are left, and the rule needs at least 3.")
+    assert (
+        masks.spent_reason()
+        == f"{spent} of 9 clients said that they had revealed shares to an earlier server"
+    )
 
 
 def test_frames_of_strangers_change_nothing() -> None:
