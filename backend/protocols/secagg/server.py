@@ -310,7 +310,7 @@ class MaskedRound:
         limit = MOST_ACTIVE if self._server == "active" else MOST_MEMBERS
         slots = [slot for slot in self._slots.values() if slot.keys and not slot.is_excluded]
         chosen = largest_group(sorted(slots, key=lambda slot: slot.client)[:limit])
-        # Whom a round that fails dismisses must not be out already: the Round would go on waiting for them.
+        # Nobody is excluded before this: a group that fails dismisses its members, and the Round hears of each.
         if len(chosen) < self.terms.min_clients:
             return self.fail(too_few_keys(len(slots), self.terms.min_clients))
         clients = {slot.client for slot in chosen}

@@ -119,7 +119,7 @@ async def said(transcript: Transcript, kind: type[Shares], clients: int = 1) -> 
     """Waits until so many `clients` sent a frame of a kind."""
 
     def is_there() -> bool:
-        said = [any(isinstance(one, kind) for one in frames) for frames in transcript.conversations()]
-        return sum(said) >= clients
+        senders = [any(isinstance(one, kind) for one in frames) for frames in transcript.conversations()]
+        return sum(senders) >= clients
 
     await asyncio.to_thread(eventually, is_there, f"too few sent {kind.__name__}")

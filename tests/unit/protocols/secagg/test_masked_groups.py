@@ -76,7 +76,7 @@ def test_a_group_whose_keys_come_from_too_few_is_lost_and_its_members_told() -> 
 
 @pytest.mark.parametrize("sent", [Keys, Shares])
 def test_the_round_waits_for_no_member_of_a_group_that_is_lost(sent: type[Keys | Shares]) -> None:
-    """Also a member who may come back is told: else the round would wait for its update to the deadline."""
+    """Members that may come back are dismissed too, or the round would wait for them until its deadline."""
     found = world()
     group = found.grouped.groups[1]
     if sent is Shares:
