@@ -310,7 +310,7 @@ class MaskedRound:
         limit = MOST_ACTIVE if self._server == "active" else MOST_MEMBERS
         slots = [slot for slot in self._slots.values() if slot.keys and not slot.is_excluded]
         chosen = largest_group(sorted(slots, key=lambda slot: slot.client)[:limit])
-        # Nobody is excluded before this: a group that fails dismisses its members, and the Round hears of each.
+        # Nobody is excluded before this: who is out already is not dismissed with a group that fails.
         if len(chosen) < self.terms.min_clients:
             return self.fail(too_few_keys(len(slots), self.terms.min_clients))
         clients = {slot.client for slot in chosen}
