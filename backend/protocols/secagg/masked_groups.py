@@ -75,14 +75,12 @@ class MaskedGroups:
         """Returns why members may have revealed shares for the version, which they do once; None if not.
 
         Any client can claim that it revealed before. This server knows its own rounds, so it believes only
-        more than half of the cohort, or so many that the others are too few, and only if an earlier process
-        could have asked.
+        more than half of the cohort, and only if an earlier process could have asked.
         """
         if any(masked.unmask_frame is not None for masked in self._rounds):
             return "clients were asked to reveal shares"
         count, cohort = sum(len(masked.declared_spent) for masked in self._rounds), len(self._group_of)
-        too_few = cohort - count < self._least * self.terms.min_clients
-        if self._resumed and count and (2 * count > cohort or too_few):
+        if self._resumed and 2 * count > cohort:
             return f"{count} of {cohort} clients said that they had revealed shares to an earlier server"
         return None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -26,6 +26,10 @@ class Transcript:
         """Returns the decoded messages of each client on each of its sockets."""
         return [frames for sent in self.connections if (frames := _frames(bytes(sent)))]
 
+    def senders(self, kind: type[ClientFrame]) -> int:
+        """Returns how many connections sent a frame of a kind."""
+        return sum(any(isinstance(one, kind) for one in frames) for frames in self.conversations())
+
     def vectors(self, number: int) -> dict[str, bytes]:
         """Returns the updates of round `number` as received, by their clients' tokens."""
         found: dict[str, bytes] = {}
@@ -38,10 +42,13 @@ class Transcript:
 
 
 @asynccontextmanager
-async def recorded(url: str, cut: type[ClientFrame] | None = None) -> AsyncIterator[Transcript]:
+async def recorded(
+    url: str, cut: type[ClientFrame] | None = None, before: Callable[[Transcript], None] | None = None
+) -> AsyncIterator[Transcript]:
     """Forwards to the server at `url` and records what clients send.
 
-    The first connection that sends a frame of the kind `cut` breaks at it, and the frame is lost.
+    The first connection that sends a frame of the kind `cut` breaks at it, and the frame is lost. `before` is
+    called whenever bytes were recorded, before the server has them.
     """
     transcript, cutting = Transcript(), [cut] if cut else []
 
@@ -54,6 +61,8 @@ async def recorded(url: str, cut: type[ClientFrame] | None = None) -> AsyncItera
         transcript.connections.append(sent)
         while data := await reader.read(1 << 16):
             sent += data
+            if before:
+                before(transcript)
             if breaks(sent):
                 return
             writer.write(data)

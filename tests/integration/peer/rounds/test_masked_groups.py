@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from backend.protocols.secagg.terms import degree
-from backend.wire.masked_messages import Shares
+from backend.wire.masked_messages import Reveal, Shares
 from tests.support.attacks.masked_groups import CLIP, LEAST, drawn_groups, grouped_server
 from tests.support.masking.known_update_peers import Update, known_update, volunteer
 from tests.support.masking.masked_task import MORE, PARAMETERS, first_version, tokens
@@ -81,15 +81,23 @@ async def test_too_few_groups_end_the_round_with_the_numbers(tmp_path: Path) -> 
 
 
 async def test_a_killed_server_draws_the_same_groups_again_and_the_task_goes_on(tmp_path: Path) -> None:
-    names = tokens(9)
+    """The server is killed when most clients revealed their shares of the first round, and it has not all."""
+    names, killed = tokens(9), asyncio.Event()
+
+    def kill(transcript: Transcript) -> None:
+        if not killed.is_set() and transcript.senders(Reveal) > len(names) // 2:
+            server.stop(signal.SIGKILL)
+            killed.set()
+
     with grouped_server(tmp_path, 9, 3, "median", 1, more=MORE, rounds=3) as server:
         port = server.url.rpartition(":")[2]
-        trains = asyncio.create_task(play(server.url, names))
-        await asyncio.to_thread(eventually, lambda: bool(rounds_of(server)), "no round ended")
-        server.stop(signal.SIGKILL)
-    with grouped_server(tmp_path, 9, 3, "median", 1, more=MORE, port=port, rounds=3) as again:
-        await trains
-        records, versions = rounds_of(again), again.get("/api/tasks/tiny/versions")["versions"]
+        async with recorded(server.url, before=kill) as transcript:
+            trains = asyncio.create_task(play(transcript.url, names))
+            async with asyncio.timeout(PATIENCE):
+                await killed.wait()
+            with grouped_server(tmp_path, 9, 3, "median", 1, more=MORE, port=port, rounds=3) as again:
+                await trains
+                records, versions = rounds_of(again), again.get("/api/tasks/tiny/versions")["versions"]
     made = [one for one in records if one["accepted"] and one["outcome"] == "version"]
     assert [(one["groups"], one["groups_used"]) for one in made] == [(3, 3)] * 3
     assert versions[-1]["version"] >= 3
@@ -117,9 +125,5 @@ async def test_each_groups_sum_has_the_noise_of_a_cohort(tmp_path: Path) -> None
 
 async def said(transcript: Transcript, kind: type[Shares], clients: int = 1) -> None:
     """Waits until so many `clients` sent a frame of a kind."""
-
-    def is_there() -> bool:
-        senders = [any(isinstance(one, kind) for one in frames) for frames in transcript.conversations()]
-        return sum(senders) >= clients
-
-    await asyncio.to_thread(eventually, is_there, f"too few sent {kind.__name__}")
+    reached = f"too few sent {kind.__name__}"
+    await asyncio.to_thread(eventually, lambda: transcript.senders(kind) >= clients, reached)

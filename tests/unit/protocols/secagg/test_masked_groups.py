@@ -167,7 +167,7 @@ def test_declines_of_one_group_do_not_speak_for_the_cohort(resumed: bool) -> Non
         assert (masks.spent_reason() is not None) is (resumed and number > 6)
 
 
-@pytest.mark.parametrize("spent", [1, 9])
+@pytest.mark.parametrize("spent", [4, 5])
 def test_a_resumed_round_hears_all_declines_before_it_fails(spent: int) -> None:
     """Else those of the first group would be a minority, and all would wait for a version in vain."""
     found = GroupWorld(9, 3, masking("honest"), least=3)
@@ -179,10 +179,8 @@ def test_a_resumed_round_hears_all_declines_before_it_fails(spent: int) -> None:
         effects += masks.frame_arrived(client, Decline(round=1, spent=number < spent), 0.0)
     (failed,) = (one for one in effects if isinstance(one, FailMaskedRound))
     assert failed.reason.startswith("0 of 3 masked groups are left, and the rule needs at least 3.")
-    assert (
-        masks.spent_reason()
-        == f"{spent} of 9 clients said that they had revealed shares to an earlier server"
-    )
+    reason = "5 of 9 clients said that they had revealed shares to an earlier server"
+    assert masks.spent_reason() == (reason if spent == 5 else None)
 
 
 def test_frames_of_strangers_change_nothing() -> None:
