@@ -13,7 +13,7 @@ from playwright.async_api import Browser, Error, Page, expect
 
 from tests.e2e.pages.conftest import listen
 from tests.support.browser.axe import findings
-from tests.support.timeouts import PATIENCE
+from tests.support.timeouts import eventually
 from tests.support.web.raw_client import Raw
 from tests.support.web.server_process import Server, free_port, running
 
@@ -51,12 +51,13 @@ async def participants(server: Server) -> Any:
 
 
 async def nobody_takes_part(server: Server) -> None:
-    """Waits until the server counts nobody any more."""
-    async with asyncio.timeout(PATIENCE):
-        while True:
-            if await participants(server) == 0:
-                return
-            await asyncio.sleep(0.1)
+    """Waits until the server counts nobody any more, and no update of a round that is over is still to count."""
+
+    def is_idle() -> bool:
+        task = server.get("/api/tasks/digits")
+        return bool(task["participants"] == 0 and task["phase"] == "waiting")
+
+    await asyncio.to_thread(eventually, is_idle, "Somebody takes part.")
 
 
 async def test_one_press_of_the_button_and_an_update_counts(page: Page, server: Server) -> None:
@@ -67,6 +68,7 @@ async def test_one_press_of_the_button_and_an_update_counts(page: Page, server: 
     await expect(page.locator("[data-people] li.me")).to_contain_text(" · Browser, WebAssembly")
     await page.locator("[data-action=stop]").click()
     await expect(page.locator("[data-status-line]")).to_have_text("Stopped. Thank you!")
+    await nobody_takes_part(server)
     answer = await asyncio.to_thread(server.get, "/api/tasks/digits/contributions")
     [mine] = answer["contributions"]
     assert (mine["kind"], mine["backend"]) == ("browser", "wasm")
