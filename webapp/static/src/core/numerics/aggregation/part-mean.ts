@@ -80,7 +80,8 @@ export function passOn(before: Bytes | null, own: Float32Array, share: number, p
   return encode(total, precision);
 }
 
-function weightedMean(rows: readonly Float32Array[], fractions: Float32Array): Vector {
+/** Adds up `rows` times their shares, in order. */
+export function weightedMean(rows: readonly Float32Array[], fractions: Float32Array): Vector {
   const total = new Float32Array(rows[0]?.length ?? 0);
   rows.forEach((row, i) => {
     addTo(total, row, fractions[i] as number);

@@ -29,7 +29,7 @@ export function trimmedMean(rows: readonly Float32Array[]): Vector {
  * median of each value; the radius is the median distance from it.
  */
 export function centeredClip(rows: readonly Float32Array[]): Vector {
-  const centre = columns(rows, median);
+  const centre = medians(rows);
   const radius = median(Float64Array.from(rows, (row) => distance(row, centre)).sort());
   for (let turn = 0; turn < ITERATIONS; turn++) {
     const step = new Float32Array(centre.length);
@@ -44,6 +44,11 @@ export function centeredClip(rows: readonly Float32Array[]): Vector {
     for (let i = 0; i < centre.length; i++) centre[i] = (centre[i] as number) + (step[i] as number);
   }
   return centre;
+}
+
+/** Returns the median of each value of `rows`; of two in the middle their mean. */
+export function medians(rows: readonly Float32Array[]): Vector {
+  return columns(rows, median);
 }
 
 /** Applies `reduce` to the values of all `rows` at each index, in ascending order. */

@@ -1,0 +1,68 @@
+"""The clipped mean of a part (ButterflyClip), which no minority of its pieces can move far.
+
+It is the fixed point of CenteredClip (Karimireddy et al. 2021, algorithm 2), found as a weighted mean whose
+weights are made again from the distances to it: a few turns where the paper's steps take hundreds. The twin
+is webapp/static/src/core/numerics/butterfly/clipped-mean.ts; tests/contract/vectors/butterfly.json binds
+their bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from backend.numerics.aggregation.part_mean import shares, weighted_mean
+from backend.numerics.butterfly.lane_sums import lane_sum
+from backend.numerics.vectors import Vector
+
+# It ends when a turn moves the mean by no more than this, in radii, or after so many turns.
+_SETTLED, _MOST_TURNS = 1e-6, 100
+
+
+@dataclass(frozen=True)
+class ClippedMean:
+    """The `mean` [size] of the pieces of a part, after so many `turns`, and their `lengths`.
+
+    A length is a piece's distance from the mean.
+    """
+
+    mean: Vector
+    lengths: list[float]
+    turns: int
+
+
+def clipped_mean(pieces: Vector, radius: float) -> ClippedMean:
+    """Returns the mean of `pieces` [n, size], each counting as far as `radius` from it.
+
+    Gorbunov et al. 2022, section 3.1. It begins at the median of each value. Raises ValueError for no pieces
+    or a radius that is not positive and finite.
+    """
+    if not len(pieces) or not 0.0 < radius < float("inf"):
+        raise ValueError(f"{len(pieces)} pieces and a radius of {radius} make no clipped mean.")
+    mean: Vector = np.median(pieces, axis=0).astype(np.float32)
+    lengths = distances(pieces, mean)
+    turns, moved = 0, float("inf")
+    while turns < _MOST_TURNS and moved > _SETTLED * radius:
+        turns += 1
+        fractions = shares([clip_factor(length, radius) for length in lengths])
+        before, mean = mean, weighted_mean(pieces.copy(), fractions)
+        lengths = distances(pieces, mean)
+        moved = distance(mean, before)
+    return ClippedMean(mean, lengths, turns)
+
+
+def clip_factor(length: float, radius: float) -> float:
+    """Returns what a difference of this length is multiplied by, so that it is at most `radius` long."""
+    return min(1.0, radius / length) if length > 0.0 else 1.0
+
+
+def distances(pieces: Vector, mean: Vector) -> list[float]:
+    """Returns the distance of each of `pieces` [n, size] from `mean` [size]."""
+    return [distance(piece, mean) for piece in pieces]
+
+
+def distance(one: Vector, other: Vector) -> float:
+    """Returns the distance between two vectors [size]: float32 differences, squares added up by lanes."""
+    difference = (one - other).astype(np.float64)
+    return float(np.sqrt(lane_sum(difference * difference)))

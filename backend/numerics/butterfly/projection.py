@@ -1,0 +1,35 @@
+"""Random projections of pieces, by which the owner of a part proves its mean without showing pieces.
+
+Gorbunov et al. 2022, section 3.2: differences from a clipped mean, cut to the radius, add up to zero, so
+their products with a random vector do. The vector is an outer product of two short ones, one value for each
+lane and one for each row, so that it costs next to nothing to draw. The twin is
+webapp/static/src/core/numerics/butterfly/projection.ts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from backend.numerics import philox
+from backend.numerics.butterfly.clipped_mean import clip_factor, distance
+from backend.numerics.butterfly.lane_sums import LANES, in_order, lanes
+from backend.numerics.vectors import Vector, Vector64
+
+
+def projection_product(piece: Vector, mean: Vector, radius: float, coin: int, part: int) -> float:
+    """Returns the product of a piece's clipped difference from the mean with the random vector of `part`.
+
+    `piece` and `mean` are [size]; `coin`, below 2**53, is what the members tossed after all means were
+    committed to. Each value of the vector is the product of two that are uniform in [-1, 1).
+    """
+    by_lane, by_row = _vectors(coin, part, -(-len(mean) // LANES))
+    difference = (piece - mean).astype(np.float64)
+    rows = lanes(difference) * by_row[:, None]
+    return in_order(rows.sum(axis=0) * by_lane) * clip_factor(distance(piece, mean), radius)
+
+
+def _vectors(coin: int, part: int, rows: int) -> tuple[Vector64, Vector64]:
+    """Returns the random values of the lanes [LANES] and of the rows [rows]."""
+    unit = philox.uniform(coin, part, 0, LANES + rows).astype(np.float64)
+    both = 2.0 * unit - 1.0
+    return both[:LANES], both[LANES:]
