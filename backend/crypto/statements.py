@@ -1,0 +1,106 @@
+"""What members of a Byzantine mesh say in a round: signed, and each bound to what its sender said before.
+
+After Gorbunov et al. 2022, section 3: members must not be able to say different things to different others.
+Two statements of one member about the same phase are evidence that anybody can check. The twin is
+webapp/static/src/core/crypto/statements.ts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from backend.crypto import client_keys
+from backend.crypto.round_context import fields, integer
+
+COIN_BYTES = 32
+# What the first statement of a turn follows.
+NOTHING_BEFORE = bytes(32)
+Verify = Callable[[bytes, bytes, bytes], bool]
+
+
+@dataclass(frozen=True)
+class TurnOfRound:
+    """One try at a round of a group; `run` (SHA-256, hexadecimal) names the run of the task."""
+
+    task: str
+    run: str
+    round: int
+    group: int
+    turn: int
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What one member says about one `phase`. `before` is the digest of its last statement in this turn.
+
+    `body` is encoded, and `identity` the sender's Ed25519 key.
+    """
+
+    identity: bytes
+    phase: str
+    before: bytes
+    body: bytes
+    signature: bytes = b""
+
+    def digest(self, turn: TurnOfRound) -> bytes:
+        """Returns the SHA-256 of what is signed."""
+        return hashlib.sha256(signed_bytes(turn, self)).digest()
+
+
+def signed_bytes(turn: TurnOfRound, statement: Statement) -> bytes:
+    """Returns the bytes that a member signs."""
+    return fields(
+        b"minga/mesh/1/statement",
+        turn.task.encode(),
+        bytes.fromhex(turn.run),
+        integer(turn.round),
+        integer(turn.group),
+        integer(turn.turn),
+        statement.identity,
+        statement.phase.encode(),
+        statement.before,
+        statement.body,
+    )
+
+
+def say(private: bytes, turn: TurnOfRound, phase: str, before: bytes, body: bytes) -> Statement:
+    """Returns the signed statement of the member with this private Ed25519 key."""
+    unsigned = Statement(client_keys.identity_key(private), phase, before, body)
+    signature = client_keys.sign(private, signed_bytes(turn, unsigned))
+    return Statement(unsigned.identity, phase, before, body, signature)
+
+
+def is_said(turn: TurnOfRound, statement: Statement, verify: Verify = client_keys.verify) -> bool:
+    """Whether the member signed exactly this statement in this turn."""
+    return verify(statement.identity, statement.signature, signed_bytes(turn, statement))
+
+
+def are_two_words(
+    turn: TurnOfRound, one: Statement, other: Statement, verify: Verify = client_keys.verify
+) -> bool:
+    """Whether one member said two things about one phase: nobody who follows the protocol does."""
+    same = (one.identity, one.phase) == (other.identity, other.phase)
+    differ = (one.before, one.body) != (other.before, other.body)
+    return same and differ and is_said(turn, one, verify) and is_said(turn, other, verify)
+
+
+def coin_commitment(client: str, coin: bytes, salt: bytes) -> bytes:
+    """Returns the commitment of a member to its part of the toss (Blum 1983), 32 bytes.
+
+    `coin` and `salt` have 32 bytes; the client's id makes another one's commitment worthless. Raises
+    ValueError for other lengths.
+    """
+    if len(coin) != COIN_BYTES or len(salt) != COIN_BYTES:
+        raise ValueError(f"Coin and salt have {COIN_BYTES} bytes, not {len(coin)} and {len(salt)}.")
+    return hashlib.sha256(fields(b"minga/mesh/1/coin", client.encode(), coin, salt)).digest()
+
+
+def tossed_coin(coins: dict[str, bytes]) -> bytes:
+    """Returns the coin, 32 bytes, that members tossed: a hash of all parts, by client.
+
+    It is random if one part is, and nobody saw the others before it was committed to.
+    """
+    parts = [part for client in sorted(coins) for part in (client.encode(), coins[client])]
+    return hashlib.sha256(fields(b"minga/mesh/1/toss", *parts)).digest()

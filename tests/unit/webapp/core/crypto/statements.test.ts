@@ -1,0 +1,62 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { fromHex, toHex } from "../../../../../webapp/static/src/core/crypto/bytes";
+import type { Identity } from "../../../../../webapp/static/src/core/crypto/keys";
+import {
+  areTwoWords,
+  coinCommitment,
+  isSaid,
+  NOTHING_BEFORE,
+  say,
+  signedBytes,
+  statementDigest,
+  type TurnOfRound,
+  tossedCoin,
+} from "../../../../../webapp/static/src/core/crypto/statements";
+
+interface Golden {
+  readonly private: string;
+  readonly turn: TurnOfRound;
+  readonly statements: readonly Readonly<
+    Record<"phase" | "before" | "body" | "identity" | "signed" | "signature" | "digest", string>
+  >[];
+  readonly salt: string;
+  readonly coins: Readonly<Record<string, string>>;
+  readonly commitments: Readonly<Record<string, string>>;
+  readonly tossed: string;
+}
+
+const golden = JSON.parse(readFileSync("tests/contract/vectors/statements.json", "utf8")) as Golden;
+const { turn } = golden;
+const identity: Identity = {
+  publicKey: fromHex(golden.statements[0]?.identity ?? ""),
+  privateKey: fromHex(golden.private),
+};
+
+test.each(golden.statements)("what is said in $phase is what Python says", async (told) => {
+  const word = { phase: told.phase, before: fromHex(told.before), body: fromHex(told.body) };
+  const said = await say(identity, turn, word);
+  expect(toHex(signedBytes(turn, said))).toBe(told.signed);
+  expect(toHex(said.signature)).toBe(told.signature);
+  expect(toHex(await statementDigest(turn, said))).toBe(told.digest);
+  expect(await isSaid(turn, said)).toBe(true);
+  expect(await isSaid({ ...turn, turn: 2 }, said)).toBe(false);
+});
+
+test("two words of one member about one phase are evidence, a repeated or a forged one is not", async () => {
+  const word = { phase: "commit", before: NOTHING_BEFORE, body: fromHex("00") };
+  const said = await say(identity, turn, word);
+  const other = await say(identity, turn, { ...word, body: fromHex("01") });
+  expect(await areTwoWords(turn, said, other)).toBe(true);
+  expect(await areTwoWords(turn, said, await say(identity, turn, word))).toBe(false);
+  expect(await areTwoWords(turn, said, await say(identity, turn, { ...word, phase: "made" }))).toBe(false);
+  expect(await areTwoWords(turn, said, { ...said, body: fromHex("01") })).toBe(false);
+});
+
+test("commitments and the toss are Python's", async () => {
+  const coins = new Map(Object.entries(golden.coins).map(([client, coin]) => [client, fromHex(coin)]));
+  for (const [client, coin] of coins) {
+    expect(toHex(await coinCommitment(client, coin, fromHex(golden.salt)))).toBe(golden.commitments[client]);
+  }
+  expect(toHex(await tossedCoin(coins))).toBe(golden.tossed);
+});

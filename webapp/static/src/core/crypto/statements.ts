@@ -1,0 +1,90 @@
+/**
+ * What members of a Byzantine mesh say in a round: signed, and each bound to what its sender said before. The twin,
+ * with the reasons, is backend/crypto/statements.py; tests/contract/vectors/statements.json binds both.
+ */
+
+import { type Bytes, fields, fromHex, integer, sameBytes, sha256, utf8 } from "./bytes";
+import { type Identity, sign, verify } from "./keys";
+
+/** What the first statement of a turn follows. */
+export const NOTHING_BEFORE: Bytes = new Uint8Array(32);
+
+/** One try at a round of a group; `run` (SHA-256, hexadecimal) names the run of the task. */
+export interface TurnOfRound {
+  readonly task: string;
+  readonly run: string;
+  readonly round: number;
+  readonly group: number;
+  readonly turn: number;
+}
+
+/** What one member says about one phase. `before` is the digest of its last statement in this turn. */
+export interface Statement {
+  readonly identity: Bytes;
+  readonly phase: string;
+  readonly before: Bytes;
+  readonly body: Bytes;
+}
+
+export interface SignedStatement extends Statement {
+  readonly signature: Bytes;
+}
+
+/** Returns the bytes that a member signs. */
+export function signedBytes(turn: TurnOfRound, { identity, phase, before, body }: Statement): Bytes {
+  return fields(
+    utf8("minga/mesh/1/statement"),
+    utf8(turn.task),
+    fromHex(turn.run),
+    integer(turn.round),
+    integer(turn.group),
+    integer(turn.turn),
+    identity,
+    utf8(phase),
+    before,
+    body,
+  );
+}
+
+/** Returns the SHA-256 of what is signed. */
+export function statementDigest(turn: TurnOfRound, statement: Statement): Promise<Bytes> {
+  return sha256(signedBytes(turn, statement));
+}
+
+/** Returns the signed statement of the member with this identity. */
+export async function say(
+  identity: Identity,
+  turn: TurnOfRound,
+  { phase, before, body }: Omit<Statement, "identity">,
+): Promise<SignedStatement> {
+  const unsigned = { identity: identity.publicKey, phase, before, body };
+  return { ...unsigned, signature: await sign(identity, signedBytes(turn, unsigned)) };
+}
+
+/** Whether the member signed exactly this statement in this turn. */
+export function isSaid(turn: TurnOfRound, statement: SignedStatement): Promise<boolean> {
+  return verify(statement.identity, statement.signature, signedBytes(turn, statement));
+}
+
+/** Whether one member said two things about one phase: nobody who follows the protocol does. */
+export async function areTwoWords(
+  turn: TurnOfRound,
+  one: SignedStatement,
+  other: SignedStatement,
+): Promise<boolean> {
+  const isSame = sameBytes(one.identity, other.identity) && one.phase === other.phase;
+  const differ = !(sameBytes(one.before, other.before) && sameBytes(one.body, other.body));
+  return isSame && differ && (await isSaid(turn, one)) && (await isSaid(turn, other));
+}
+
+/** Returns the commitment of a member to its part of the toss (Blum 1983); coin and salt have 32 bytes. */
+export function coinCommitment(client: string, coin: Uint8Array, salt: Uint8Array): Promise<Bytes> {
+  return sha256(fields(utf8("minga/mesh/1/coin"), utf8(client), coin, salt));
+}
+
+/** Returns the coin that members tossed: a hash of all parts, by client. */
+export function tossedCoin(coins: ReadonlyMap<string, Uint8Array>): Promise<Bytes> {
+  const clients = [...coins.keys()].sort();
+  const parts = clients.flatMap((client) => [utf8(client), coins.get(client) as Uint8Array]);
+  return sha256(fields(utf8("minga/mesh/1/toss"), ...parts));
+}
