@@ -1,0 +1,59 @@
+"""What the coin of a round draws: everyone's examples, who validates, and whose work.
+
+Pure functions of what all members agreed on, so that each can do another one's work again. The twin is
+webapp/static/src/protocol/mesh/byzantine/drawn-work.ts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Sequence
+
+from msgspec.structs import replace
+
+from backend.crypto.round_context import fields, integer
+from backend.wire.messages import Shard, Train
+
+# Seeds are whole numbers below this in both languages.
+_SEEDS = 1 << 31
+
+
+def drawn_number(coin: bytes, purpose: str, client: str, limit: int) -> int:
+    """Returns a number below `limit`, at most 2^31, that the coin draws for one client and purpose."""
+    digest = hashlib.sha256(fields(b"minga/mesh/1/drawn", coin, purpose.encode(), client.encode())).digest()
+    # The top 52 bits: exact in both languages, and even enough for any such limit.
+    return (int.from_bytes(digest[:7], "big") >> 4) % limit
+
+
+def drawn_order(coin: bytes, purpose: str, clients: Collection[str]) -> list[str]:
+    """Returns the clients in an order that nobody could choose."""
+
+    def rank(client: str) -> bytes:
+        return hashlib.sha256(fields(b"minga/mesh/1/order", coin, purpose.encode(), client.encode())).digest()
+
+    return sorted(clients, key=rank)
+
+
+def validations(coin: bytes, seats: Collection[str], validators: int) -> dict[str, str]:
+    """Returns the target of each validator: `validators` of the seats, or as many as leave a target each.
+
+    Gorbunov et al. 2022, algorithm 1: validators and targets are drawn without replacement.
+    """
+    order = drawn_order(coin, "validate", seats)
+    count = min(validators, len(order) // 2)
+    return dict(zip(order[:count], order[count : 2 * count], strict=True))
+
+
+def plan_of(agreed: Train, shards: Sequence[Shard], coin: bytes, client: str) -> Train:
+    """Returns the work of `client` in the round of `agreed`, which has everything but examples and seed.
+
+    It trains on one of the public `shards` (not empty), of which the seed draws the rows.
+    """
+    shard = shards[drawn_number(coin, "shard", client, len(shards))]
+    return replace(agreed, shards=[shard], seed=drawn_number(coin, "seed", client, _SEEDS))
+
+
+def coin_seed(coin: bytes) -> int:
+    """Returns the seed below 2^52 of the random vectors that means are checked with."""
+    digest = hashlib.sha256(fields(b"minga/mesh/1/projection", coin, integer(0))).digest()
+    return int.from_bytes(digest[:7], "big") >> 4
