@@ -1,0 +1,127 @@
+"""Who has a seat in a Byzantine mesh: earned by checked work, lost by absence, banned on evidence.
+
+Pure functions of what all members agreed on. Newcomers work and are checked like everyone, and their work
+does not count: whoever comes with many names has to do as much work for each of them. After Gorbunov et al.
+2022, section 3.3. The twin is webapp/static/src/protocol/mesh/byzantine/membership.ts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+MOST_SEATS = 32
+# A member that was absent rests for so many rounds; at the third time within the probation its seat is lost.
+REST_ROUNDS, MOST_ABSENCES = 5, 3
+
+
+class Seat(Struct, frozen=True, forbid_unknown_fields=True):
+    """A member whose work counts and who votes; `absences` are the rounds in which it was missing."""
+
+    client: str
+    identity: bytes
+    absences: tuple[int, ...] = ()
+
+    def rests(self, number: int) -> bool:
+        """Whether it takes no part in round `number`, because it was absent shortly before."""
+        return bool(self.absences) and number <= self.absences[-1] + REST_ROUNDS
+
+
+class Newcomer(Struct, frozen=True, forbid_unknown_fields=True):
+    """A member on probation: it worked in so many `rounds`, and passed so many `audits`."""
+
+    client: str
+    identity: bytes
+    rounds: int = 0
+    audits: int = 0
+
+
+class Membership(Struct, frozen=True, forbid_unknown_fields=True):
+    """The seats and newcomers of a mesh, each ordered by client; `banned` are identities, sorted."""
+
+    seats: tuple[Seat, ...]
+    newcomers: tuple[Newcomer, ...] = ()
+    banned: tuple[bytes, ...] = ()
+
+    def identities(self) -> dict[str, bytes]:
+        """Returns the identity of each client that has a seat or is a newcomer."""
+        found = {seat.client: seat.identity for seat in self.seats}
+        return found | {one.client: one.identity for one in self.newcomers}
+
+    def present(self, number: int) -> tuple[str, ...]:
+        """Returns the clients with a seat that do not rest in round `number`."""
+        return tuple(seat.client for seat in self.seats if not seat.rests(number))
+
+
+@dataclass(frozen=True)
+class RoundRecord:
+    """What members did in round `number`, as all agreed; clients throughout.
+
+    `absent` did not say what was due, `unrevealed` committed to a part of the coin and kept it, and
+    `convicted` are banned on evidence. `passed` and `failed` were audited. `eliminated` are pairs between
+    whom a piece was lost, and nobody else can tell whose fault it was.
+    """
+
+    number: int
+    worked: Collection[str]
+    absent: Collection[str] = ()
+    unrevealed: Collection[str] = ()
+    convicted: Collection[str] = ()
+    passed: Collection[str] = ()
+    failed: Collection[str] = ()
+    eliminated: Collection[str] = ()
+    entered: Sequence[Newcomer] = field(default_factory=tuple)
+
+
+def after_round(before: Membership, record: RoundRecord, probation: int, audits: int) -> Membership:
+    """Returns the membership after a round; `probation` rounds and `audits` earn a seat.
+
+    Free seats go to those with most rounds behind them, then by client.
+    """
+    known = before.identities()
+    convicted = {known[client] for client in record.convicted if client in known}
+    banned = tuple(sorted({*before.banned, *convicted}))
+    lost = {*record.unrevealed, *record.convicted, *record.eliminated}
+    seats = [
+        seat
+        for old in before.seats
+        if old.client not in lost and (seat := _after_absence(old, record, probation)) is not None
+    ]
+    entered = [one for one in record.entered if one.client not in known]
+    newcomers = [
+        one
+        for one in (*(_worked(one, record) for one in before.newcomers), *entered)
+        if one.client not in lost and one.identity not in banned
+    ]
+    ready = sorted(
+        (one for one in newcomers if one.rounds >= probation and one.audits >= audits),
+        key=lambda one: (-one.rounds, one.client),
+    )
+    seated = ready[: max(0, MOST_SEATS - len(seats))]
+    seats += [Seat(one.client, one.identity) for one in seated]
+    left = [one for one in newcomers if one not in seated]
+    return Membership(
+        tuple(sorted(seats, key=lambda one: one.client)),
+        tuple(sorted(left, key=lambda one: one.client)),
+        banned,
+    )
+
+
+def _after_absence(seat: Seat, record: RoundRecord, probation: int) -> Seat | None:
+    """Returns the seat with the absences that still count; None if it is lost."""
+    absences = tuple(one for one in seat.absences if one > record.number - probation)
+    if seat.client in record.absent:
+        absences += (record.number,)
+    return None if len(absences) >= MOST_ABSENCES else replace(seat, absences=absences)
+
+
+def _worked(one: Newcomer, record: RoundRecord) -> Newcomer:
+    """Counts a newcomer's round; wrong work begins the probation again."""
+    if one.client in record.failed:
+        return replace(one, rounds=0, audits=0)
+    if one.client not in record.worked:
+        return one
+    return replace(one, rounds=one.rounds + 1, audits=one.audits + (one.client in record.passed))
