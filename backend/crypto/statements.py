@@ -8,7 +8,6 @@ webapp/static/src/core/crypto/statements.ts.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from backend.crypto import client_keys
@@ -17,18 +16,20 @@ from backend.crypto.round_context import fields, integer
 COIN_BYTES = 32
 # What the first statement of a turn follows.
 NOTHING_BEFORE = bytes(32)
-Verify = Callable[[bytes, bytes, bytes], bool]
 
 
 @dataclass(frozen=True)
 class TurnOfRound:
-    """One try at a round of a group; `run` (SHA-256, hexadecimal) names the run of the task."""
+    """One try at a round; `run` (SHA-256, hexadecimal) names the run of the task.
+
+    `basis` (SHA-256) names the state that the round begins with, and who takes part in the turn.
+    """
 
     task: str
     run: str
     round: int
-    group: int
     turn: int
+    basis: bytes
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,8 @@ def signed_bytes(turn: TurnOfRound, statement: Statement) -> bytes:
         turn.task.encode(),
         bytes.fromhex(turn.run),
         integer(turn.round),
-        integer(turn.group),
         integer(turn.turn),
+        turn.basis,
         statement.identity,
         statement.phase.encode(),
         statement.before,
@@ -72,18 +73,16 @@ def say(private: bytes, turn: TurnOfRound, phase: str, before: bytes, body: byte
     return Statement(unsigned.identity, phase, before, body, signature)
 
 
-def is_said(turn: TurnOfRound, statement: Statement, verify: Verify = client_keys.verify) -> bool:
+def is_said(turn: TurnOfRound, statement: Statement) -> bool:
     """Whether the member signed exactly this statement in this turn."""
-    return verify(statement.identity, statement.signature, signed_bytes(turn, statement))
+    return client_keys.verify(statement.identity, statement.signature, signed_bytes(turn, statement))
 
 
-def are_two_words(
-    turn: TurnOfRound, one: Statement, other: Statement, verify: Verify = client_keys.verify
-) -> bool:
+def are_two_words(turn: TurnOfRound, one: Statement, other: Statement) -> bool:
     """Whether one member said two things about one phase: nobody who follows the protocol does."""
     same = (one.identity, one.phase) == (other.identity, other.phase)
     differ = (one.before, one.body) != (other.before, other.body)
-    return same and differ and is_said(turn, one, verify) and is_said(turn, other, verify)
+    return same and differ and is_said(turn, one) and is_said(turn, other)
 
 
 def coin_commitment(client: str, coin: bytes, salt: bytes) -> bytes:

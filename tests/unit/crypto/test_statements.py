@@ -16,7 +16,7 @@ from backend.crypto.statements import (
     tossed_coin,
 )
 
-TURN = TurnOfRound("digits", "ab" * 32, 7, 3, 1)
+TURN = TurnOfRound("digits", "ab" * 32, 7, 1, bytes(32))
 ALICE, BOB = bytes([1] * 32), bytes([2] * 32)
 WORD = say(ALICE, TURN, "commit", NOTHING_BEFORE, b"pieces")
 
@@ -27,7 +27,7 @@ def test_a_statement_is_its_senders_and_of_its_turn() -> None:
         replace(TURN, task="other"),
         replace(TURN, run="cd" * 32),
         replace(TURN, round=8),
-        replace(TURN, group=4),
+        replace(TURN, basis=bytes([4] * 32)),
         replace(TURN, turn=2),
     ):
         assert not is_said(other, WORD)

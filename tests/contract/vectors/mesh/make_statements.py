@@ -16,7 +16,7 @@ from backend.crypto.statements import (
 from tests.contract.vectors import write
 
 PRIVATE = bytes(range(32))
-TURN = TurnOfRound("digits", "ab" * 32, 7, 3, 1)
+TURN = TurnOfRound("digits", "ab" * 32, 7, 1, bytes([7] * 32))
 CLIENTS = {"00000000000000ff": bytes([1] * 32), "0000000000000abc": bytes([2] * 32)}
 SALT = bytes([9] * 32)
 
@@ -45,7 +45,7 @@ def files() -> dict[str, str]:
     """The golden file and its content."""
     golden = {
         "private": PRIVATE.hex(),
-        "turn": {"task": TURN.task, "run": TURN.run, "round": 7, "group": 3, "turn": 1},
+        "turn": {"task": TURN.task, "run": TURN.run, "round": 7, "turn": 1, "basis": TURN.basis.hex()},
         "statements": told(),
         "salt": SALT.hex(),
         "coins": {client: coin.hex() for client, coin in CLIENTS.items()},

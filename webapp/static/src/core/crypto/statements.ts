@@ -9,13 +9,16 @@ import { type Identity, sign, verify } from "./keys";
 /** What the first statement of a turn follows. */
 export const NOTHING_BEFORE: Bytes = new Uint8Array(32);
 
-/** One try at a round of a group; `run` (SHA-256, hexadecimal) names the run of the task. */
+/**
+ * One try at a round; `run` names the run of the task, `basis` the state that the round begins with, and who takes part
+ * in the turn (both SHA-256, hexadecimal).
+ */
 export interface TurnOfRound {
   readonly task: string;
   readonly run: string;
   readonly round: number;
-  readonly group: number;
   readonly turn: number;
+  readonly basis: string;
 }
 
 /** What one member says about one phase. `before` is the digest of its last statement in this turn. */
@@ -37,8 +40,8 @@ export function signedBytes(turn: TurnOfRound, { identity, phase, before, body }
     utf8(turn.task),
     fromHex(turn.run),
     integer(turn.round),
-    integer(turn.group),
     integer(turn.turn),
+    fromHex(turn.basis),
     identity,
     utf8(phase),
     before,
