@@ -1,0 +1,121 @@
+"""What counts as said in a phase: the words of active members that are as their roles require."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from backend.crypto.statements import Statement
+from backend.protocols.mesh.byzantine.checks import is_complete
+from backend.protocols.mesh.byzantine.roles import TurnRoles
+from backend.protocols.mesh.byzantine.turn_log import PHASES, Phase, TurnLog
+from backend.wire.byzantine_bodies import (
+    Body,
+    CheckBody,
+    CommitBody,
+    MadeBody,
+    RevealBody,
+    SeenWork,
+    VerdictBody,
+)
+
+_DIGEST = 32
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of a turn by active members, out of its log."""
+
+    log: TurnLog
+    roles: TurnRoles
+
+    def of(self, phase: Phase) -> dict[str, Body]:
+        """Returns what counts as said in a phase, by client."""
+        said = self.log.said(phase)
+        return {client: body for client, body in said.items() if self._counts(client, body)}
+
+    def lacking(self, phase: Phase) -> list[str]:
+        """Returns the active clients that said nothing in a phase yet."""
+        said = self.of(phase)
+        return [client for client in self.roles.active if client not in said]
+
+    def earliest_lacking(self) -> tuple[Phase, list[str]] | None:
+        """Returns the first phase in which somebody said nothing, and who; None if the turn is complete."""
+        for phase in PHASES:
+            if clients := self.lacking(phase):
+                return phase, clients
+        return None
+
+    def pieces(self) -> dict[str, list[bytes]]:
+        """Returns the digests of the pieces of each worker that committed to them."""
+        said = self.of(Phase.COMMIT)
+        return {
+            client: body.pieces
+            for client in self.roles.workers
+            if isinstance(body := said.get(client), CommitBody)
+        }
+
+    def means(self) -> dict[str, bytes]:
+        """Returns the digest of the mean of each owner that committed to it."""
+        said = self.of(Phase.MADE)
+        return {
+            client: body.mean
+            for client in self.roles.workers
+            if isinstance(body := said.get(client), MadeBody)
+        }
+
+    def coins(self) -> dict[str, bytes]:
+        """Returns the revealed parts of the coin."""
+        said = self.of(Phase.REVEAL)
+        return {client: body.coin for client, body in said.items() if isinstance(body, RevealBody)}
+
+    def checks(self) -> dict[str, CheckBody]:
+        """Returns the numbers of each worker that gave them."""
+        said = self.of(Phase.CHECK)
+        return {
+            client: body for client in self.roles.workers if isinstance(body := said.get(client), CheckBody)
+        }
+
+    def newcomers(self) -> list[SeenWork]:
+        """Returns the work of newcomers that more than half of the seated saw, by client."""
+        seen = Counter(
+            one
+            for body in self.of(Phase.MADE).values()
+            if isinstance(body, MadeBody)
+            for one in {(seen.client, seen.identity, seen.commit) for seen in body.newcomers}
+        )
+        return [SeenWork(*one) for one, count in sorted(seen.items()) if self.roles.is_majority(count)]
+
+    def states(self) -> Counter[bytes]:
+        """Returns how many members signed each state; one that signed two counts for both."""
+        return Counter(
+            state
+            for client, bodies in self.log.all_said(Phase.VERDICT).items()
+            if client in self.roles.active
+            for state in {body.state for body in bodies if isinstance(body, VerdictBody)}
+        )
+
+    def evidence(self, client: str, why: str) -> tuple[Statement, ...]:
+        """Returns the statements that convict a client of what it was removed for; none if nothing does."""
+        if why == "two-words":
+            return self.log.two_words().get(client, ())
+        if why not in ("wrong-mean", "wrong-check"):
+            return ()
+        commits = [self.log.statement_of(Phase.COMMIT, worker) for worker in self.roles.workers]
+        last = Phase.MADE if why == "wrong-mean" else Phase.CHECK
+        means = [self.log.statement_of(Phase.MADE, worker) for worker in self.roles.workers]
+        return (*commits, *means, self.log.statement_of(last, client))
+
+    def _counts(self, client: str, body: Body) -> bool:
+        if client not in self.roles.active:
+            return False
+        works = client in self.roles.workers
+        match body:
+            case CommitBody():
+                return len(body.pieces) == (len(self.roles.workers) if works else 0)
+            case MadeBody():
+                return len(body.mean) == (_DIGEST if works else 0)
+            case CheckBody():
+                return is_complete(body, len(self.roles.workers)) if works else not body.products
+            case _:
+                return True
