@@ -69,6 +69,7 @@ explore: setup ## 10,000 seeded runs of clients, network and server on virtual t
 	@$(BIN)/python -m tests.property.protocols.secagg.explore_secagg --seeds 0 10000 --jobs 2
 	@$(BIN)/python -m tests.property.protocols.mesh.explore_allreduce --seeds 0 10000 --jobs 2
 	@$(BIN)/python -m tests.property.protocols.mesh.explore_allreduce --seeds 0 10000 --jobs 2 --masked
+	@$(BIN)/python -m tests.property.protocols.mesh.explore_byzantine --seeds 0 10000 --jobs 2
 
 fuzz: setup ## a million bad inputs for every decoder of both languages
 	@$(BIN)/python -m tests.property.fuzzing --inputs 1000000

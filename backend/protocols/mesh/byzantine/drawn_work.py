@@ -34,14 +34,14 @@ def drawn_order(coin: bytes, purpose: str, clients: Collection[str]) -> list[str
     return sorted(clients, key=rank)
 
 
-def validations(coin: bytes, seats: Collection[str], validators: int) -> dict[str, str]:
-    """Returns the target of each validator: `validators` of the seats, or as many as leave a target each.
+def validations(coin: bytes, judges: Collection[str], targets: Collection[str], count: int) -> dict[str, str]:
+    """Returns the target of each validator: `count` of the `judges`, or as many as leave a target each.
 
     Gorbunov et al. 2022, algorithm 1: validators and targets are drawn without replacement.
     """
-    order = drawn_order(coin, "validate", seats)
-    count = min(validators, len(order) // 2)
-    return dict(zip(order[:count], order[count : 2 * count], strict=True))
+    order = drawn_order(coin, "validate", judges)[: min(count, len(judges) // 2)]
+    drawn = [one for one in drawn_order(coin, "target", targets) if one not in order]
+    return dict(zip(order, drawn, strict=False))
 
 
 def plan_of(agreed: Train, shards: Sequence[Shard], coin: bytes, client: str) -> Train:

@@ -37,16 +37,16 @@ def coin(number: int) -> bytes:
 @pytest.mark.parametrize("validators", [0, 1, 2, 8, 20])
 def test_validators_and_targets_are_different_members(validators: int) -> None:
     for number in range(50):
-        drawn = validations(coin(number), SEATS, validators)
+        drawn = validations(coin(number), SEATS, SEATS, validators)
         assert len(drawn) == min(validators, 8)
         assert len({*drawn, *drawn.values()}) == 2 * len(drawn)
-        assert drawn == validations(coin(number), set(SEATS), validators)
+        assert drawn == validations(coin(number), set(SEATS), set(SEATS), validators)
 
 
 def test_every_member_is_a_target_as_often_as_any_other() -> None:
     rounds = 4000
     targets = Counter(
-        target for number in range(rounds) for target in validations(coin(number), SEATS, 1).values()
+        target for number in range(rounds) for target in validations(coin(number), SEATS, SEATS, 1).values()
     )
     assert len(targets) == 16
     # 250 each on average, of a deviation of 15.

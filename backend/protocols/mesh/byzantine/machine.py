@@ -1,0 +1,370 @@
+"""The machine of one member in one round of a Byzantine mesh: events in, effects out, no I/O.
+
+After BTARD (Gorbunov et al. 2022). A round is done in turns: commit, made, reveal, check, verdict, each of
+which ends when all active members said what is due. Where somebody did not, said two things, or a mean is
+doubted, all statements are exchanged (exchange.py), and the turn goes on or is done again without those at
+fault. It rests on honest members being more than half, and on their frames arriving within half of
+`patience`; docs/decisions/0101-byzantine-rounds.md says why no two of them end with different states then.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping
+
+from backend.crypto.statements import COIN_BYTES, TurnOfRound, coin_commitment, say
+from backend.protocols.mesh.byzantine.exchange import StatementExchange
+from backend.protocols.mesh.byzantine.next_state import next_state
+from backend.protocols.mesh.byzantine.outcome import Decided, Outcome, Removal, Removed, outcome_of
+from backend.protocols.mesh.byzantine.relaying import Relayed
+from backend.protocols.mesh.byzantine.roles import basis_of, roles_of
+from backend.protocols.mesh.byzantine.round_events import (
+    AdoptState,
+    BytesReceived,
+    CheckMeans,
+    FailRound,
+    FinishRound,
+    MakeMean,
+    MeanMade,
+    MeanRemade,
+    MeansChecked,
+    OuterStepped,
+    RemakeMean,
+    RemoveClient,
+    RoundEffect,
+    RoundEvent,
+    SayToAll,
+    SendBytes,
+    StatementReceived,
+    TakeOuterStep,
+    TurnBegins,
+    WorkJudged,
+    WorkReady,
+)
+from backend.protocols.mesh.byzantine.state import AgreedState
+from backend.protocols.mesh.byzantine.terms import ByzantineTerms
+from backend.protocols.mesh.byzantine.turn import Turn
+from backend.protocols.mesh.byzantine.turn_log import PHASES, Phase, TurnLog, numbered
+from backend.wire.byzantine_bodies import (
+    Body,
+    CheckBody,
+    CommitBody,
+    Judgement,
+    MadeBody,
+    RevealBody,
+    VerdictBody,
+    encode_body,
+)
+
+# Statements of turns that this member has not reached yet.
+_MOST_EARLY = 4096
+Toss = Callable[[], tuple[bytes, bytes]]
+
+
+def toss() -> tuple[bytes, bytes]:
+    """Returns a part of the coin, and the salt of its commitment."""
+    return secrets.token_bytes(COIN_BYTES), secrets.token_bytes(COIN_BYTES)
+
+
+class ByzantineRound:
+    """The round of task `task` (its `run` is hexadecimal) after `state`, for the seated member `client`.
+
+    `private` is its Ed25519 key, `clients` are all in the mesh, with identities. `bounds` gives the limits
+    of a number of parts of the vector. Owned by its host.
+    """
+
+    def __init__(
+        self,
+        task: str,
+        run: str,
+        terms: ByzantineTerms,
+        state: AgreedState,
+        client: str,
+        private: bytes,
+        clients: Mapping[str, bytes],
+        bounds: Callable[[int], list[int]],
+        now: float,
+        toss: Toss = toss,
+    ) -> None:
+        self._task, self._run, self._terms, self._state = task, run, terms, state
+        self._client, self._private, self._bounds, self._toss = client, private, bounds, toss
+        self._clients = {**clients, **state.membership.identities()}
+        self._now = now
+        self._effects = list[RoundEffect]()
+        self._removed = dict[str, Removal]()
+        self._judgements = list[Judgement]()
+        self._early = list[Relayed]()
+        self._held = set[bytes]()
+        self._turns = 0
+        # With a result or without one this member still takes part in exchanges.
+        self.over = False
+        self.turn = self._next_turn()
+
+    # What the host calls.
+
+    def happened(self, event: RoundEvent, now: float) -> list[RoundEffect]:
+        """Returns the effects of an event, and of the begin. One that makes no sense changes nothing."""
+        self._now = max(now, self._now)
+        self._take(event)
+        self._proceed()
+        effects, self._effects = self._effects, []
+        return effects
+
+    def timer(self) -> float | None:
+        """Returns when `RoundTimePassed` is due; None if nothing changes with time."""
+        if self.turn.exchange is not None:
+            return self.turn.exchange.timer()
+        return None if self.over else self.turn.due
+
+    # Events.
+
+    def _take(self, event: RoundEvent) -> None:
+        turn = self.turn
+        match event:
+            case WorkReady(pieces) if turn.pieces is None:
+                # Of an earlier turn there were more parts.
+                if len(pieces) == (len(turn.roles.workers) if turn.works else 0):
+                    turn.pieces = pieces
+                    self._held.update(pieces)
+            case WorkJudged(judgement):
+                self._judgements.append(judgement)
+            case StatementReceived(relayed):
+                self._hear(relayed)
+            case BytesReceived(digest):
+                self._held.add(digest)
+            case MeanMade(digest) if "made" in turn.asked and turn.mean is None:
+                turn.mean = digest
+                self._held.add(digest)
+            case MeansChecked() if "checked" in turn.asked and turn.checked is None:
+                turn.checked = event
+            case MeanRemade() if turn.exchange is not None:
+                turn.exchange.remade(event, turn.wrong(event))
+            case OuterStepped() if "stepped" in turn.asked and turn.stepped is None:
+                turn.stepped = event
+            case _:
+                pass
+
+    def _hear(self, relayed: Relayed) -> None:
+        turn = self.turn
+        if turn.log.knows(relayed.statement):
+            return
+        counts = turn.exchange is None or turn.exchange.counts(relayed, self._now)
+        client = turn.log.add(relayed.statement) if counts else None
+        if client is not None:
+            if turn.exchange is not None:
+                turn.exchange.learned(relayed, client, self._now)
+        elif len(self._early) < _MOST_EARLY:
+            # Of a later turn, or said after an exchange that this member has not ended yet.
+            self._early.append(relayed)
+
+    def _hear_early(self) -> None:
+        early, self._early = self._early, []
+        for relayed in early:
+            self._hear(relayed)
+
+    # The phases.
+
+    def _next_turn(self) -> Turn:
+        self._turns += 1
+        roles = roles_of(self._state, self._terms.validators, self._removed)
+        basis = basis_of(self._state, roles.active)
+        of_round = TurnOfRound(self._task, self._run, self._state.round + 1, self._turns, basis)
+        log = TurnLog(of_round, self._clients)
+        due = self._now + self._terms.seconds
+        turn = Turn(self._client, roles, log, self._state.radius, self._bounds, *self._toss(), due)
+        if not roles.is_majority(len(roles.active)) or not roles.workers:
+            self._fail("Too few members are left.")
+        elif self._client not in roles.active:
+            self._fail("The round goes on without this member.")
+        else:
+            self._effects.append(TurnBegins(self._turns, len(roles.workers), turn.works))
+        return turn
+
+    def _proceed(self) -> None:
+        """Says what is due and enters the next phases, until nothing changes any more."""
+        while True:
+            before = self.turn.place()
+            if self.turn.exchange is not None:
+                self._go_on_exchanging()
+            elif self._is_called():
+                self._call()
+            exchange = self.turn.exchange
+            if not self.over and (exchange is None or exchange.may_speak(self._now)):
+                self._speak()
+                self._advance()
+            if before == self.turn.place() or (self.over and self.turn.exchange is None):
+                return
+
+    def _speak(self) -> None:
+        """Says what this member has to say in its phase, if it is ready."""
+        turn = self.turn
+        if turn.phase in turn.said:
+            return
+        body: Body | None = None
+        match turn.phase:
+            case Phase.COMMIT if turn.pieces is not None:
+                commitment = coin_commitment(self._client, turn.coin, turn.salt)
+                body = CommitBody(turn.pieces, commitment, self._judgements)
+            case Phase.MADE:
+                body = self._made()
+            case Phase.REVEAL:
+                body = RevealBody(turn.coin, turn.salt)
+            case Phase.CHECK:
+                body = self._check()
+            case Phase.VERDICT:
+                body = self._verdict()
+            case _:
+                pass
+        if body is not None:
+            self._say(turn.phase, body)
+
+    def _made(self) -> MadeBody | None:
+        turn = self.turn
+        seen = turn.seen_newcomers(self._clients, {seat.client for seat in self._state.membership.seats})
+        if turn.pieces is None or not turn.works:
+            return MadeBody(b"", seen)
+        if "sent" not in turn.asked:
+            turn.asked.add("sent")
+            pieces = zip(turn.roles.workers, turn.pieces, strict=True)
+            self._effects += [SendBytes(one, (owner,)) for owner, one in pieces if owner != self._client]
+        needed = turn.pieces_of(turn.part)
+        self._ask("made", needed, MakeMean(turn.part, needed, turn.part_radius(turn.part)))
+        if turn.mean is None:
+            return None
+        self._effects.append(SendBytes(turn.mean, turn.others()))
+        return MadeBody(turn.mean, seen)
+
+    def _check(self) -> CheckBody | None:
+        turn = self.turn
+        if not turn.works:
+            return CheckBody([], [])
+        means = turn.means()
+        self._ask("checked", means, CheckMeans(turn.tossed(), means, self._state.radius))
+        return None if turn.checked is None else CheckBody(turn.checked.products, turn.checked.lengths)
+
+    def _verdict(self) -> VerdictBody | None:
+        """Signs the state that follows; none while a mean is doubted, or others agreed on another one."""
+        turn = self.turn
+        if turn.doubted(self._terms.far):
+            return None
+        means = turn.means()
+        # The first round of a measured radius only measures it.
+        self._ask("stepped", means, TakeOuterStep(means if self._state.radius else ()))
+        if turn.stepped is None:
+            return None
+        weights, slots = turn.stepped.weights, turn.stepped.slots
+        turn.next = next_state(
+            self._state, self._terms, turn.words, self._removed, turn.sizes(), weights, slots
+        )
+        digest = turn.next.digest()
+        return VerdictBody(digest) if turn.majority() in (None, digest) else None
+
+    def _ask(self, what: str, needed: tuple[bytes, ...], effect: RoundEffect) -> None:
+        """Asks the host once, as soon as it has all bytes."""
+        if what not in self.turn.asked and self._held.issuperset(needed):
+            self.turn.asked.add(what)
+            self._effects.append(effect)
+
+    def _advance(self) -> None:
+        """Enters the next phase once all said what is due in this one; decides in the last."""
+        turn = self.turn
+        if turn.phase is not Phase.VERDICT and not turn.words.lacking(turn.phase):
+            turn.phase = PHASES[PHASES.index(turn.phase) + 1]
+            turn.due = self._now + 2 * self._terms.patience
+        elif turn.exchange is None:
+            if turn.phase is Phase.VERDICT:
+                self._decide()
+            if not self.over and self._now >= turn.due and turn.exchange is None:
+                self._call()
+
+    def _decide(self) -> None:
+        """All active signed the same state; or most did, and for the patience nobody signed another.
+
+        Abraham et al. 2020, Sync HotStuff: after this time others know of this majority, too.
+        """
+        turn, patience = self.turn, self._terms.patience
+        states, agreed = turn.words.states(), turn.majority()
+        if len(states) > 1 or (turn.next is None and turn.doubted(self._terms.far)):
+            self._call()
+        elif agreed is not None:
+            turn.majority_at = self._now if turn.majority_at is None else turn.majority_at
+            if states[agreed] == len(turn.roles.active) or self._now >= turn.majority_at + patience:
+                self._end(agreed)
+            else:
+                turn.due = max(turn.due, turn.majority_at + patience)
+
+    # Exchanges.
+
+    def _is_called(self) -> bool:
+        """Whether an active member calls for an exchange.
+
+        While others may still work nobody has lacked anything yet, whatever is said.
+        """
+        turn = self.turn
+        called = turn.log.said(numbered("call", turn.exchanges + 1))
+        early = turn.phase is Phase.COMMIT and self._now < turn.due
+        return not early and not set(turn.roles.active).isdisjoint(called)
+
+    def _call(self) -> None:
+        """Begins an exchange of all statements, or joins one."""
+        turn = self.turn
+        turn.exchanges += 1
+        turn.exchange = StatementExchange(
+            turn.words, turn.exchanges, self._client, self._private, self._now, self._terms.patience
+        )
+        doubts = turn.phase is Phase.VERDICT and turn.next is None
+        lacks = [] if self.over else turn.lacks(self._held)
+        self._say(*turn.exchange.call(turn.phase, lacks, turn.doubted(self._terms.far) if doubts else []))
+
+    def _go_on_exchanging(self) -> None:
+        turn, exchange = self.turn, self.turn.exchange
+        if exchange is None:
+            return
+        exchange.proceed(self._now, self._held)
+        for phase, body in exchange.to_say():
+            self._say(phase, body)
+        for part in exchange.to_remake():
+            effect = RemakeMean(part, turn.pieces_of(part), turn.part_radius(part), turn.tossed())
+            self._effects.append(effect)
+        self._effects += exchange.flush()
+        if exchange.is_over(self._now):
+            turn.exchange = None
+            self._apply(outcome_of(turn.words, turn.exchanges, turn.excused, turn.settled))
+
+    def _apply(self, outcome: Outcome) -> None:
+        if self.over:
+            return
+        match outcome:
+            case Decided(state):
+                self._end(state)
+            case Removed(why):
+                for client, reason in why.items():
+                    evidence = self.turn.words.evidence(client, reason)
+                    self._effects.append(RemoveClient(client, reason, evidence))
+                self._removed |= why
+                self.turn = self._next_turn()
+                self._hear_early()
+            case _:
+                self.turn.excused |= outcome.excused
+                self.turn.settled |= outcome.settled
+                self.turn.due = self._now + 2 * self._terms.patience
+                self._hear_early()
+
+    # The end, and what is said.
+
+    def _end(self, digest: bytes) -> None:
+        self.over, state = True, self.turn.next
+        known = state is not None and state.digest() == digest
+        self._effects.append(FinishRound(state) if state is not None and known else AdoptState(digest))
+
+    def _fail(self, reason: str) -> None:
+        self.over = True
+        self._effects.append(FailRound(reason))
+
+    def _say(self, phase: str, body: Body) -> None:
+        turn = self.turn
+        statement = say(self._private, turn.turn, phase, turn.before, encode_body(body))
+        turn.before = statement.digest(turn.turn)
+        turn.said.add(phase)
+        turn.log.add(statement)
+        self._effects.append(SayToAll(Relayed(statement)))

@@ -1,0 +1,116 @@
+"""The state after a round, of what all said in its last turn: the same for everybody who heard the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from backend.crypto.statements import tossed_coin
+from backend.protocols.mesh.byzantine.checks import measured_radius
+from backend.protocols.mesh.byzantine.membership import Newcomer, RoundRecord, after_round
+from backend.protocols.mesh.byzantine.outcome import CONVICTED, Removal
+from backend.protocols.mesh.byzantine.roles import TurnRoles
+from backend.protocols.mesh.byzantine.state import AgreedState, CheckedWork, WorkCase
+from backend.protocols.mesh.byzantine.terms import ByzantineTerms
+from backend.protocols.mesh.byzantine.turn_log import Phase
+from backend.protocols.mesh.byzantine.words import Words
+from backend.wire.byzantine_bodies import CommitBody, Judgement
+
+
+def next_state(
+    state: AgreedState,
+    terms: ByzantineTerms,
+    words: Words,
+    removed: Mapping[str, Removal],
+    sizes: Sequence[int],
+    weights: bytes,
+    slots: bytes,
+) -> AgreedState:
+    """Returns the state after the turn of `words`, which is complete.
+
+    `removed` were removed in earlier turns of the round. `sizes` are those of the parts, `weights` and
+    `slots` SHA-256 after the outer step.
+    """
+    roles, log = words.roles, words.log
+    seen = words.newcomers()
+    judged = _judgements(words)
+    passed, failed, court, doubtful = _audited(state, roles, judged)
+    convicted, lost = _court(state, roles, judged)
+    known = state.membership.identities()
+    record = RoundRecord(
+        number=state.round + 1,
+        worked=[*roles.workers, *(one.client for one in seen)],
+        absent=[client for client, why in removed.items() if why == "absent"],
+        unrevealed=[client for client, why in removed.items() if why == "unrevealed"],
+        convicted=[*(client for client, why in removed.items() if why in CONVICTED), *convicted],
+        passed=passed,
+        failed=failed,
+        eliminated=lost,
+        entered=[Newcomer(one.client, one.identity, 1) for one in seen if one.client not in known],
+    )
+    works = {client: log.digest_of(Phase.COMMIT, client) for client in roles.workers}
+    works |= {one.client: one.commit for one in seen}
+    checks = list(words.checks().values())
+    return AgreedState(
+        round=state.round + 1,
+        weights=weights,
+        slots=slots,
+        coin=tossed_coin(words.coins()),
+        radius=measured_radius(checks, sizes) if terms.radius is None else terms.radius,
+        membership=after_round(state.membership, record, terms.probation, terms.audits),
+        works=tuple(CheckedWork(client, works[client]) for client in sorted(works)),
+        court=tuple(court),
+        doubtful=tuple(doubtful),
+        before=state.digest(),
+        said=log.transcript(roles.active),
+    )
+
+
+def _judgements(words: Words) -> dict[str, list[Judgement]]:
+    said = words.of(Phase.COMMIT)
+    return {client: body.judgements for client, body in said.items() if isinstance(body, CommitBody)}
+
+
+def _audited(
+    state: AgreedState, roles: TurnRoles, judged: Mapping[str, Sequence[Judgement]]
+) -> tuple[list[str], list[str], list[WorkCase], list[WorkCase]]:
+    """Returns who passed, which newcomers failed, what goes to the court, and what to another validator."""
+    passed, failed = list[str](), list[str]()
+    court, doubtful = list[WorkCase](), list[WorkCase]()
+    seats = {seat.client for seat in state.membership.seats}
+    before = {(one.target, one.round) for one in state.doubtful}
+    for validator, case in roles.audits.items():
+        found = _found(judged[validator], case)
+        if found == "same":
+            passed.append(case.target)
+        elif found == "doubtful" and (case.target, case.round) not in before:
+            doubtful.append(case)
+        elif found in ("other", "missing"):
+            if case.target in seats:
+                court.append(case)
+            else:
+                failed.append(case.target)
+    return passed, failed, court, doubtful
+
+
+def _court(
+    state: AgreedState, roles: TurnRoles, judged: Mapping[str, Sequence[Judgement]]
+) -> tuple[list[str], list[str]]:
+    """Returns whom the court convicts, and whose work was shown to no majority."""
+    convicted, lost = list[str](), list[str]()
+    for case in state.court:
+        found = Counter(_found(judgements, case) for judgements in judged.values())
+        if roles.is_majority(found["other"]):
+            convicted.append(case.target)
+        elif roles.is_majority(found["same"]):
+            convicted.append(case.validator)
+        elif roles.is_majority(found["missing"]):
+            lost.append(case.target)
+    return convicted, lost
+
+
+def _found(judgements: Sequence[Judgement], case: WorkCase) -> str | None:
+    for one in judgements:
+        if (one.target, one.round) == (case.target, case.round):
+            return one.found
+    return None

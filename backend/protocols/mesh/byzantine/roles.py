@@ -1,0 +1,65 @@
+"""Who does what in a turn of a Byzantine round, as the last state and its coin say."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from backend.crypto.round_context import fields
+from backend.protocols.mesh.byzantine.drawn_work import drawn_order, validations
+from backend.protocols.mesh.byzantine.state import AgreedState, WorkCase
+
+
+@dataclass(frozen=True)
+class TurnRoles:
+    """The clients of a turn, ordered; owner of part k is `workers[k]`.
+
+    `seated` members are as many as the state has present, of which more than half decide; `active` are those
+    not yet removed. `audits` has the work that each validator judges instead of working itself.
+    """
+
+    seated: tuple[str, ...]
+    active: tuple[str, ...]
+    workers: tuple[str, ...]
+    audits: dict[str, WorkCase]
+
+    @property
+    def active_set(self) -> frozenset[str]:
+        """The active clients, to look one up."""
+        return frozenset(self.active)
+
+    def is_majority(self, count: int) -> bool:
+        """Whether so many are more than half of all seated."""
+        return 2 * count > len(self.seated)
+
+
+def roles_of(state: AgreedState, validators: int, without: Collection[str] = ()) -> TurnRoles:
+    """Returns the roles in the round after `state`, once the members in `without` are removed.
+
+    `validators` seated members judge others' work of the last round, one more a newcomer's, and one more each
+    doubtful case.
+    """
+    seated = state.membership.present(state.round + 1)
+    worked = {work.client for work in state.works}
+    drawn = validations(state.coin, seated, [one for one in seated if one in worked], validators)
+    audits = {judge: WorkCase(target, state.round, judge) for judge, target in drawn.items()}
+    further = [
+        WorkCase(client, state.round, "")
+        for client in drawn_order(state.coin, "newcomer", worked.difference(seated))[:1]
+    ]
+    free = [one for one in drawn_order(state.coin, "further", seated) if one not in audits]
+    for case in (*further, *state.doubtful):
+        fitting = [one for one in free if one not in (case.target, case.validator)]
+        if validators and len(free) > len(seated) // 2 and fitting:
+            audits[fitting[0]] = WorkCase(case.target, case.round, fitting[0])
+            free.remove(fitting[0])
+    active = tuple(one for one in seated if one not in without)
+    workers = tuple(one for one in active if one not in audits)
+    return TurnRoles(seated, active, workers, {one: audits[one] for one in active if one in audits})
+
+
+def basis_of(state: AgreedState, active: Collection[str]) -> bytes:
+    """Returns the SHA-256 that every statement of a turn is bound to."""
+    names = (client.encode() for client in active)
+    return hashlib.sha256(fields(b"minga/mesh/1/basis", state.digest(), *names)).digest()

@@ -1,0 +1,89 @@
+"""What the members of a Byzantine mesh agree on after a round; certificates sign its digest."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+
+from msgspec import Struct
+
+from backend.crypto.round_context import fields, integer
+from backend.protocols.mesh.byzantine.membership import Membership
+
+
+class CheckedWork(Struct, frozen=True, forbid_unknown_fields=True):
+    """The work of `client` in the state's round, by the digest of its `commit` statement."""
+
+    client: str
+    commit: bytes
+
+
+class WorkCase(Struct, frozen=True, forbid_unknown_fields=True):
+    """Work of `target` in `round` that `validator` found to be other work, or too near a limit to say."""
+
+    target: str
+    round: int
+    validator: str
+
+
+class AgreedState(Struct, frozen=True, forbid_unknown_fields=True):
+    """The state after `round`; the next round begins with it.
+
+    `weights` and `slots` are SHA-256 of the weights and of the outer optimizer's momentum. `radius` is per
+    root of a part's size, 0 before the first one was measured. All members with a seat judge the cases in
+    `court` in the next round, one further validator each those in `doubtful`. `before` is the digest of the
+    last state, `said` that of all statements of the round.
+    """
+
+    round: int
+    weights: bytes
+    slots: bytes
+    coin: bytes
+    radius: float
+    membership: Membership
+    works: tuple[CheckedWork, ...] = ()
+    court: tuple[WorkCase, ...] = ()
+    doubtful: tuple[WorkCase, ...] = ()
+    before: bytes = bytes(32)
+    said: bytes = bytes(32)
+
+    def digest(self) -> bytes:
+        """Returns the SHA-256 of the state, 32 bytes."""
+        return hashlib.sha256(
+            fields(
+                b"minga/mesh/1/state",
+                integer(self.round),
+                self.weights,
+                self.slots,
+                self.coin,
+                struct.pack("<d", self.radius),
+                _membership(self.membership),
+                *(fields(one.client.encode(), one.commit) for one in self.works),
+                b"court",
+                *map(_case, self.court),
+                b"doubtful",
+                *map(_case, self.doubtful),
+                self.before,
+                self.said,
+            )
+        ).digest()
+
+
+def _case(case: WorkCase) -> bytes:
+    return fields(case.target.encode(), integer(case.round), case.validator.encode())
+
+
+def _membership(membership: Membership) -> bytes:
+    return fields(
+        *(
+            fields(seat.client.encode(), seat.identity, *map(integer, seat.absences))
+            for seat in membership.seats
+        ),
+        b"newcomers",
+        *(
+            fields(one.client.encode(), one.identity, integer(one.rounds), integer(one.audits))
+            for one in membership.newcomers
+        ),
+        b"banned",
+        *membership.banned,
+    )

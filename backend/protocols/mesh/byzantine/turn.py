@@ -1,0 +1,152 @@
+"""One turn of a Byzantine round as one of its members sees it: what it has, said and waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from backend.crypto.statements import NOTHING_BEFORE, TurnOfRound, tossed_coin
+from backend.protocols.mesh.byzantine.checks import doubted_parts, part_radius, wrong_checks
+from backend.protocols.mesh.byzantine.exchange import StatementExchange
+from backend.protocols.mesh.byzantine.roles import TurnRoles
+from backend.protocols.mesh.byzantine.round_events import MeanRemade, MeansChecked, OuterStepped
+from backend.protocols.mesh.byzantine.state import AgreedState
+from backend.protocols.mesh.byzantine.turn_log import Phase, TurnLog
+from backend.protocols.mesh.byzantine.words import Words
+from backend.wire.byzantine_bodies import SeenWork
+
+
+@dataclass
+class Turn:
+    """The turn of `client`, which is in `phase` until `due`. Owned by its machine.
+
+    `bounds` gives the limits of a number of parts of the vector. `asked` are effects that the host answers.
+    """
+
+    client: str
+    roles: TurnRoles
+    log: TurnLog
+    radius: float
+    bounds: Callable[[int], list[int]]
+    coin: bytes
+    salt: bytes
+    due: float
+    phase: Phase = Phase.COMMIT
+    before: bytes = NOTHING_BEFORE
+    said: set[str] = field(default_factory=set)
+    asked: set[str] = field(default_factory=set)
+    # What the host answered.
+    pieces: list[bytes] | None = None
+    mean: bytes | None = None
+    checked: MeansChecked | None = None
+    stepped: OuterStepped | None = None
+    # The state that this member computed.
+    next: AgreedState | None = None
+    majority_at: float | None = None
+    exchange: StatementExchange | None = None
+    exchanges: int = 0
+    # Who was given time in a phase, and the parts whose means were found right.
+    excused: set[tuple[Phase, str]] = field(default_factory=set)
+    settled: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.words = Words(self.log, self.roles)
+
+    @property
+    def turn(self) -> TurnOfRound:
+        """What its statements are bound to."""
+        return self.log.turn
+
+    @property
+    def works(self) -> bool:
+        """Whether this member works, and owns a part; validators do not."""
+        return self.client in self.roles.workers
+
+    @property
+    def part(self) -> int:
+        """The number of the part that this member owns. Raises ValueError for a validator."""
+        return self.roles.workers.index(self.client)
+
+    def others(self) -> tuple[str, ...]:
+        """Returns the other active clients."""
+        return tuple(client for client in self.roles.active if client != self.client)
+
+    def sizes(self) -> list[int]:
+        """Returns how many values each part has."""
+        return [end - start for start, end in pairwise(self.bounds(len(self.roles.workers)))]
+
+    def part_radius(self, part: int) -> float:
+        """Returns the radius of a part, 0 before the first one was measured."""
+        return part_radius(self.radius, self.sizes()[part])
+
+    def pieces_of(self, part: int) -> tuple[bytes, ...]:
+        """Returns the digests of all pieces of a part, by worker, once all committed to theirs."""
+        pieces = self.words.pieces()
+        return tuple(pieces[worker][part] for worker in self.roles.workers)
+
+    def means(self) -> tuple[bytes, ...]:
+        """Returns the digests of all means, by part, once all owners committed to theirs."""
+        means = self.words.means()
+        return tuple(means[owner] for owner in self.roles.workers)
+
+    def tossed(self) -> bytes:
+        """Returns the coin, once all revealed their parts of it."""
+        return tossed_coin(self.words.coins())
+
+    def seen_newcomers(self, clients: Mapping[str, bytes], seats: Collection[str]) -> list[SeenWork]:
+        """Returns the work of clients without a seat that this member heard of."""
+        commits = self.log.said(Phase.COMMIT)
+        return [
+            SeenWork(client, clients[client], self.log.digest_of(Phase.COMMIT, client))
+            for client in commits
+            if client not in seats
+        ]
+
+    def lacks(self, held: Collection[bytes]) -> list[bytes]:
+        """Returns the digests of bytes that this member waits for in its phase, if it holds these."""
+        needed: tuple[bytes, ...] = ()
+        if self.phase is Phase.MADE and self.works and self.mean is None:
+            needed = self.pieces_of(self.part)
+        elif self.phase in (Phase.CHECK, Phase.VERDICT):
+            needed = self.means()
+        return sorted({digest for digest in needed if digest not in held})
+
+    def doubted(self, far: float) -> list[int]:
+        """Returns the parts whose mean this member doubts, and nobody has made again.
+
+        `far` is in radii. All numbers are known.
+        """
+        workers, checks = self.roles.workers, self.words.checks()
+        doubted = set[int]()
+        if self.radius:
+            radii = [self.part_radius(part) for part in range(len(workers))]
+            doubted |= set(doubted_parts([checks[one] for one in workers], radii, far))
+        if self.checked is not None:
+            products = dict(zip(workers, self.checked.own_products, strict=True))
+            lengths = dict(zip(workers, self.checked.own_lengths, strict=True))
+            if wrong_checks(checks, self.part, products, lengths):
+                doubted.add(self.part)
+        return sorted(doubted - self.settled)
+
+    def wrong(self, remade: MeanRemade) -> tuple[list[int], bool]:
+        """Returns the places of workers whose numbers of a part are wrong, and whether its mean is.
+
+        Numbers about a wrong mean are its owner's fault alone.
+        """
+        workers = self.roles.workers
+        if self.means()[remade.part] != remade.digest:
+            return [], True
+        products = dict(zip(workers, remade.products, strict=True))
+        lengths = dict(zip(workers, remade.lengths, strict=True))
+        wrong = wrong_checks(self.words.checks(), remade.part, products, lengths)
+        return [workers.index(client) for client in wrong], False
+
+    def majority(self) -> bytes | None:
+        """Returns a state that more than half signed; None if there is none."""
+        states = self.words.states()
+        return next((one for one, count in states.items() if self.roles.is_majority(count)), None)
+
+    def place(self) -> tuple[object, ...]:
+        """Returns what changes whenever something more may follow."""
+        return self.turn, self.phase, len(self.said), self.exchanges, self.exchange is None

@@ -1,0 +1,107 @@
+"""Plays many schedules of Byzantine meshes: `python -m tests.property.protocols.mesh.explore_byzantine
+--seeds FIRST END [--jobs N]`.
+
+A schedule that fails is named with its seed; `--seeds S S+1` plays it again, the same to the last event.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Iterable
+from multiprocessing import get_context
+from random import Random
+
+from backend.protocols.mesh.byzantine.outcome import CONVICTED
+from backend.protocols.mesh.byzantine.state import AgreedState
+from tests.support.protocols.byzantine.liars import liar
+from tests.support.protocols.byzantine.world import World, hashed_keys
+
+ROUNDS = 4
+
+
+def play(seed: int, counts: Counter[str]) -> None:
+    """Plays one schedule; raises AssertionError where something that must hold does not."""
+    random = Random(seed)
+    with hashed_keys():
+        seats = random.randint(3, 9)
+        names = [f"{number:016x}" for number in range(seats)]
+        liars = sorted(random.sample(names, random.randint(0, (seats - 1) // 2)))
+        lies = {name: liar(random, names, liars) for name in liars}
+        world = World(seats, random, lies)
+        told = {name: one.told for name, one in lies.items()}
+        for number in range(ROUNDS):
+            world.play_round()
+            try:
+                check(world, liars)
+            except AssertionError as error:
+                raise AssertionError(
+                    f"{error} (round {number + 1} of {seats} seats, liars {told})"
+                ) from error
+            counts["rounds"] += 1
+            counts["frames"] += world.frames
+            counts["removed"] += len(world.honest[0].removed)
+            world.settle()
+        counts["banned"] += len(world.honest[0].state.membership.banned if world.honest[0].state else ())
+        counts["schedules"] += 1
+
+
+def check(world: World, liars: list[str]) -> None:
+    """Raises AssertionError where two honest members differ, one is punished, or one has no result."""
+    results = set()
+    for host in world.honest:
+        assert host.result is not None, f"{host.client} has no result: {host.failure}"
+        results.add(host.result.digest() if isinstance(host.result, AgreedState) else host.result)
+        punished = {client: why for client, why in host.removed.items() if client not in liars}
+        assert not punished, f"{host.client} removed honest members: {punished}"
+        if isinstance(host.result, AgreedState):
+            membership = host.result.membership
+            seats = {seat.client: seat for seat in membership.seats}
+            for other in world.honest:
+                assert world.identities[other.client] not in membership.banned, f"{other.client} was banned"
+                assert other.client in seats, f"{other.client} lost its seat"
+                assert not seats[other.client].absences, f"{other.client} counts as absent"
+    assert len(results) == 1, f"results differ: {[one.hex()[:8] for one in results]}"
+    convicted = {client for host in world.honest for client, why in host.removed.items() if why in CONVICTED}
+    assert convicted <= set(liars)
+
+
+def explore(seeds: Iterable[int]) -> tuple[Counter[str], list[tuple[int, str]]]:
+    """Returns how many of what, and the seeds that failed, with what went wrong."""
+    counts: Counter[str] = Counter()
+    failed = []
+    for seed in seeds:
+        try:
+            play(seed, counts)
+        except Exception:  # Whatever a schedule brings to light is told, with its seed.
+            failed.append((seed, traceback.format_exc()))
+    return counts, failed
+
+
+def main() -> int:
+    """Tells what was played; 1 where a schedule failed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", nargs=2, type=int, default=(0, 400), metavar=("FIRST", "END"))
+    parser.add_argument("--jobs", type=int, default=1)
+    given = parser.parse_args()
+    first, end = given.seeds
+    began = time.perf_counter()
+    counts: Counter[str] = Counter()
+    failed: list[tuple[int, str]] = []
+    portions = [range(start, end, given.jobs) for start in range(first, min(first + given.jobs, end))]
+    with get_context("spawn").Pool(given.jobs) as pool:
+        for some, wrong in pool.map(explore, portions):
+            counts.update(some)
+            failed += wrong
+    for seed, error in failed[:5]:
+        print(f"seed {seed}:\n{error}", file=sys.stderr)
+    print(*(f"{count} {what}" for what, count in counts.items()), sep=", ", end="")
+    print(f" in {time.perf_counter() - began:.0f} s; failed: {[seed for seed, _ in failed] or 'none'}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Simulates a Byzantine mesh: real machines, vectors and statements, liars that collude, and delays."""

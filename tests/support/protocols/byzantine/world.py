@@ -1,0 +1,337 @@
+"""Rounds of a Byzantine mesh in virtual time: frames between honest members arrive within DELAY.
+
+Members have real vectors, whose means and products are computed. Signatures are hashes of a key that only its
+owner has, since true ones cost a thousand times as much.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from random import Random
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from backend.crypto import client_keys
+from backend.numerics.butterfly.clipped_mean import clipped_mean, distances
+from backend.numerics.butterfly.projection import projection_product
+from backend.numerics.vectors import Vector
+from backend.protocols.mesh.byzantine import round_events as events
+from backend.protocols.mesh.byzantine.drawn_work import coin_seed
+from backend.protocols.mesh.byzantine.machine import ByzantineRound
+from backend.protocols.mesh.byzantine.membership import Membership, Seat
+from backend.protocols.mesh.byzantine.roles import roles_of
+from backend.protocols.mesh.byzantine.state import AgreedState
+from backend.protocols.mesh.byzantine.terms import ByzantineTerms
+from backend.wire.byzantine_bodies import Judgement
+
+DELAY = 1.0
+TERMS = ByzantineTerms(seconds=10.0, patience=2.5 * DELAY, probation=6, audits=1, radius=1.0)
+SIZE = 40
+
+
+@contextmanager
+def hashed_keys() -> Iterator[None]:
+    """Lets hashes take the place of Ed25519: nobody but the world can sign for another."""
+    secrets_of: dict[bytes, bytes] = {}
+
+    def identity_key(private: bytes) -> bytes:
+        identity = hashlib.sha256(b"identity" + private).digest()
+        secrets_of[identity] = private
+        return identity
+
+    def sign(private: bytes, message: bytes) -> bytes:
+        return hashlib.sha256(private + message).digest()
+
+    def verify(identity: bytes, signature: bytes, message: bytes) -> bool:
+        return identity in secrets_of and sign(secrets_of[identity], message) == signature
+
+    with (
+        patch.object(client_keys, "identity_key", identity_key),
+        patch.object(client_keys, "sign", sign),
+        patch.object(client_keys, "verify", verify),
+    ):
+        yield
+
+
+def digest_of(vector: Vector) -> bytes:
+    return hashlib.sha256(np.ascontiguousarray(vector).tobytes()).digest()
+
+
+def bounds(parts: int) -> list[int]:
+    return [SIZE * part // parts for part in range(parts + 1)]
+
+
+def honest_work(state: AgreedState, client: str) -> Vector:
+    """Returns the vector that a client's plan gives: near one that all share, as gradients are."""
+    common = np.random.default_rng(state.round).normal(size=SIZE)
+    own = np.random.default_rng(
+        int.from_bytes(hashlib.sha256(state.digest() + client.encode()).digest()[:8], "big")
+    )
+    vector: Vector = (common + 0.3 * own.normal(size=SIZE)).astype(np.float32)
+    return vector
+
+
+@dataclass
+class Host:
+    """A member's process: its machine, bytes and judgements."""
+
+    client: str
+    private: bytes
+    machine: ByzantineRound | None = None
+    state: AgreedState | None = None
+    held: dict[bytes, Vector] = field(default_factory=dict)
+    result: AgreedState | bytes | None = None
+    failure: str | None = None
+    removed: dict[str, str] = field(default_factory=dict)
+    paused_until: float = 0.0
+    # What came before its round began.
+    waiting: list[Any] = field(default_factory=list)
+    works: Callable[[AgreedState, str], Vector] = honest_work
+
+
+@dataclass
+class Lies:
+    """What a liar does to its effects; each returns what is sent to whom, or changes what it computes."""
+
+    send: Callable[[World, str, str, Any], list[tuple[float, Any]]] | None = None
+    work: Callable[[AgreedState, str], Vector] | None = None
+    judge: Callable[[Judgement], Judgement | None] | None = None
+    event: Callable[[World, str, Any], Any] | None = None
+
+
+class World:
+    """A mesh of so many `seats`; `lies` says what liars do."""
+
+    def __init__(
+        self,
+        seats: int,
+        random: Random,
+        lies: Mapping[str, Lies] | None = None,
+        terms: ByzantineTerms = TERMS,
+    ) -> None:
+        self.random, self.lies, self.terms = random, lies or {}, terms
+        self.now = 0.0
+        self._queue: list[tuple[float, int, Callable[[], None]]] = []
+        self._order = itertools.count()
+        names = [f"{number:016x}" for number in range(seats)]
+        self.hosts = {name: Host(name, hashlib.sha256(name.encode()).digest()) for name in names}
+        self.identities = {name: client_keys.identity_key(host.private) for name, host in self.hosts.items()}
+        seated = Membership(tuple(Seat(name, self.identities[name]) for name in names))
+        first = AgreedState(0, bytes(32), bytes(32), random.randbytes(32), terms.radius or 0.0, seated)
+        for host in self.hosts.values():
+            host.state = first
+        # The vectors of the last rounds, which validators fetch from who made them.
+        self.made: dict[tuple[str, int], Vector] = {}
+        self.truth: dict[tuple[str, int], Vector] = {}
+        self.frames = 0
+
+    @property
+    def honest(self) -> list[Host]:
+        return [host for name, host in self.hosts.items() if name not in self.lies]
+
+    def at(self, time: float, action: Callable[[], None]) -> None:
+        heapq.heappush(self._queue, (time, next(self._order), action))
+
+    def play_round(self) -> None:
+        """Plays one round of all who know the newest state and have a seat."""
+        newest = max(
+            (host.state for host in self.hosts.values() if host.state), key=lambda state: state.round
+        )
+        for host in self.hosts.values():
+            host.machine = host.result = host.failure = None
+            host.held.clear()
+            host.removed.clear()
+            host.waiting.clear()
+            if host.state == newest and host.client in newest.membership.present(newest.round + 1):
+                self.at(self.now + self.random.uniform(0.0, DELAY), partial(self._start, host))
+        end = self.now + 600.0
+        while self._queue and self._queue[0][0] < end:
+            self.now, _, action = heapq.heappop(self._queue)
+            action()
+        self._queue.clear()
+
+    def _start(self, host: Host) -> None:
+        assert host.state is not None
+        machine = ByzantineRound(
+            "digits",
+            "ab" * 32,
+            self.terms,
+            host.state,
+            host.client,
+            host.private,
+            self.identities,
+            bounds,
+            self.now,
+            lambda: (self.random.randbytes(32), self.random.randbytes(32)),
+        )
+        host.machine = machine
+        self.give(host, events.RoundTimePassed())
+        for judgement in self._judgements(host):
+            self.give(host, events.WorkJudged(judgement))
+        waiting, host.waiting = host.waiting, []
+        for event in waiting:
+            self.give(host, event)
+
+    def _judgements(self, host: Host) -> list[Judgement]:
+        state = host.state
+        assert state is not None
+        cases = list(state.court)
+        audits = roles_of(state, self.terms.validators).audits
+        if host.client in audits:
+            cases.append(audits[host.client])
+        found = [Judgement(case.target, case.round, self._judge(case.target, case.round)) for case in cases]
+        judge = self.lies[host.client].judge if host.client in self.lies else None
+        return [one for old in found if (one := judge(old) if judge else old) is not None]
+
+    def _judge(self, target: str, number: int) -> Any:
+        made = self.made.get((target, number))
+        if made is None:
+            return "missing"
+        return "same" if np.array_equal(made, self.truth[target, number]) else "other"
+
+    def _perform(self, host: Host, effects: list[Any]) -> None:
+        for effect in effects:
+            self._do(host, effect)
+        self._wake(host)
+
+    def _wake(self, host: Host) -> None:
+        machine = host.machine
+        due = machine.timer() if machine else None
+        if machine and due is not None:
+            self.at(max(due, self.now), partial(self._tick, host, machine, due))
+
+    def _tick(self, host: Host, machine: ByzantineRound, due: float) -> None:
+        if host.machine is machine and machine.timer() == due:
+            self.give(host, events.RoundTimePassed())
+
+    def give(self, host: Host, event: Any) -> None:
+        """Gives a host's machine an event, later if it is paused."""
+        if host.machine is None:
+            host.waiting.append(event)
+            return
+        if self.now < host.paused_until:
+            self.at(host.paused_until, partial(self.give, host, event))
+            return
+        lies = self.lies.get(host.client)
+        if lies and lies.event:
+            event = lies.event(self, host.client, event)
+        if event is not None:
+            self._perform(host, host.machine.happened(event, self.now))
+
+    def _soon(self, host: Host, event: Any) -> None:
+        self.at(self.now + self.random.uniform(0.0, 0.1), partial(self.give, host, event))
+
+    def _do(self, host: Host, effect: Any) -> None:
+        state = host.state
+        assert state is not None
+        match effect:
+            case events.TurnBegins(_, parts, works):
+                pieces: list[bytes] = []
+                if works:
+                    lies = self.lies.get(host.client)
+                    made = (lies.work if lies and lies.work else honest_work)(state, host.client)
+                    self.made[host.client, state.round + 1] = made
+                    self.truth[host.client, state.round + 1] = honest_work(state, host.client)
+                    limits = bounds(parts)
+                    cut = [made[a:b] for a, b in itertools.pairwise(limits)]
+                    pieces = [self.keep(host, one) for one in cut]
+                self.at(
+                    self.now + self.random.uniform(0.0, 3.0),
+                    partial(self.give, host, events.WorkReady(pieces)),
+                )
+            case events.SayToAll():
+                for other in self.hosts:
+                    if other != host.client:
+                        self.send(host.client, other, events.StatementReceived(effect.relayed))
+            case events.SendBytes(digest, clients):
+                for other in clients:
+                    self.send(host.client, other, (digest, host.held[digest]))
+            case events.MakeMean(_, digests, radius):
+                mean = clipped_mean(np.stack([host.held[one] for one in digests]), radius or 1.0).mean
+                self._soon(host, events.MeanMade(self.keep(host, mean)))
+            case events.CheckMeans():
+                self._soon(host, self._checked(host, effect))
+            case events.RemakeMean(part, digests, radius, coin):
+                stacked = np.stack([host.held[one] for one in digests])
+                mean = clipped_mean(stacked, radius or 1.0).mean
+                self._soon(
+                    host,
+                    events.MeanRemade(
+                        part, digest_of(mean), *self._numbers(stacked, mean, radius, coin, part)
+                    ),
+                )
+            case events.TakeOuterStep(means):
+                weights = hashlib.sha256(state.weights + b"".join(means)).digest()
+                self._soon(host, events.OuterStepped(weights, bytes(32)))
+            case events.RemoveClient(client, why, _):
+                host.removed[client] = why
+            case events.FinishRound(agreed):
+                host.result = agreed
+            case events.AdoptState(digest):
+                host.result = digest
+            case events.FailRound(reason):
+                host.failure = reason
+
+    def keep(self, host: Host, vector: Vector) -> bytes:
+        digest = digest_of(vector)
+        host.held[digest] = vector
+        return digest
+
+    def _numbers(
+        self, pieces: Vector, mean: Vector, radius: float, coin: bytes, part: int
+    ) -> tuple[list[float], list[float]]:
+        products = [projection_product(piece, mean, radius or 1.0, coin_seed(coin), part) for piece in pieces]
+        return products, distances(pieces, mean)
+
+    def _checked(self, host: Host, effect: events.CheckMeans) -> events.MeansChecked:
+        assert host.machine is not None
+        machine = host.machine
+        workers, pieces = machine.turn.roles.workers, machine.turn.words.pieces()
+        own = workers.index(host.client)
+        products, lengths = list[float](), list[float]()
+        for part, digest in enumerate(effect.means):
+            mean, piece = host.held[digest], host.held[pieces[host.client][part]]
+            product, length = self._numbers(
+                np.stack([piece]), mean, machine.turn.part_radius(part), effect.coin, part
+            )
+            products += product
+            lengths += length
+        mine = np.stack([host.held[pieces[worker][own]] for worker in workers])
+        mean = host.held[effect.means[own]]
+        return events.MeansChecked(
+            products, lengths, *self._numbers(mine, mean, machine.turn.part_radius(own), effect.coin, own)
+        )
+
+    def send(self, sender: str, to: str, frame: Any) -> None:
+        """Sends a frame as the sender likes: an honest one at once, with a delay of the network."""
+        lies = self.lies.get(sender)
+        sent = lies.send(self, sender, to, frame) if lies and lies.send else [(0.0, frame)]
+        for wait, one in sent:
+            self.frames += 1
+            arrives = self.now + wait + self.random.uniform(0.02, DELAY)
+            self.at(arrives, partial(self._arrive, to, one))
+
+    def _arrive(self, to: str, frame: Any) -> None:
+        host = self.hosts[to]
+        if isinstance(frame, tuple):
+            digest, vector = frame
+            if digest_of(vector) != digest:
+                return
+            host.held[digest] = vector
+            frame = events.BytesReceived(digest)
+        self.give(host, frame)
+
+    def settle(self) -> None:
+        """Gives all hosts the state that honest members came to."""
+        states = [host.result for host in self.honest if isinstance(host.result, AgreedState)]
+        if states:
+            for host in self.hosts.values():
+                host.state = states[0]

@@ -1,0 +1,170 @@
+"""Whole rounds of real machines: who lies is found, told and removed, and nobody else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from backend.protocols.mesh.byzantine.round_events import MeanMade, MeansChecked, StatementReceived
+from backend.protocols.mesh.byzantine.state import AgreedState
+from tests.support.protocols.byzantine.liars import own
+from tests.support.protocols.byzantine.world import TERMS, Lies, World, hashed_keys, honest_work
+
+SEATS = 7
+NAMES = [f"{number:016x}" for number in range(SEATS)]
+LIAR = NAMES[3]
+
+
+@pytest.fixture(autouse=True)
+def keys() -> Iterator[None]:
+    with hashed_keys():
+        yield
+
+
+def played(lies: dict[str, Lies], rounds: int = 1, seed: int = 0) -> World:
+    world = World(SEATS, Random(seed), lies)
+    for _ in range(rounds):
+        world.play_round()
+        world.settle()
+    return world
+
+
+def agreed(world: World) -> AgreedState:
+    """Returns the state of all honest members."""
+    states = [host.result for host in world.honest]
+    assert all(isinstance(state, AgreedState) for state in states), states
+    first = states[0]
+    assert isinstance(first, AgreedState)
+    assert all(state == first for state in states)
+    return first
+
+
+def silent(kind: str) -> Callable[..., list[tuple[float, Any]]]:
+    return lambda world, sender, _to, frame: [] if own(world, sender, frame, kind) else [(0.0, frame)]
+
+
+def removed(world: World) -> dict[str, str]:
+    found = [host.removed for host in world.honest]
+    assert all(one == found[0] for one in found)
+    return found[0]
+
+
+def test_honest_members_agree_round_after_round_on_work_that_validators_judge() -> None:
+    world = played({}, rounds=4)
+    state = agreed(world)
+    assert (state.round, len(state.membership.seats), state.court) == (4, SEATS, ())
+    assert len(state.works) == SEATS - TERMS.validators
+    assert removed(world) == {}
+
+
+def test_a_radius_to_be_measured_leaves_the_weights_in_its_first_round() -> None:
+    world = World(SEATS, Random(1), {}, replace(TERMS, radius=None))
+    world.play_round()
+    world.settle()
+    measured = agreed(world)
+    assert measured.radius > 0.0
+    world.play_round()
+    assert agreed(world).weights != measured.weights
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [("commit", "absent"), ("made", "absent"), ("reveal", "unrevealed"), ("check", "absent")],
+)
+def test_who_says_nothing_is_left_out_of_the_round(kind: str, why: str) -> None:
+    world = played({LIAR: Lies(send=silent(kind))})
+    assert removed(world) == {LIAR: why}
+    seats = {seat.client: seat for seat in agreed(world).membership.seats}
+    if why == "absent":
+        assert seats[LIAR].absences == (1,)
+    else:
+        assert LIAR not in seats
+    assert world.identities[LIAR] not in agreed(world).membership.banned
+
+
+def test_the_silence_of_one_at_the_verdict_costs_nobody_anything() -> None:
+    world = played({LIAR: Lies(send=silent("verdict"))})
+    assert removed(world) == {}
+    agreed(world)
+
+
+def test_an_owner_with_a_wrong_mean_is_banned() -> None:
+    def wrong(world: World, client: str, event: Any) -> Any:
+        if not isinstance(event, MeanMade):
+            return event
+        host = world.hosts[client]
+        return MeanMade(world.keep(host, host.held[event.digest] + np.float32(0.5)))
+
+    world = played({LIAR: Lies(event=wrong)})
+    assert removed(world) == {LIAR: "wrong-mean"}
+    assert agreed(world).membership.banned == (world.identities[LIAR],)
+
+
+def test_who_says_wrong_numbers_is_banned() -> None:
+    def wrong(_world: World, _client: str, event: Any) -> Any:
+        if not isinstance(event, MeansChecked):
+            return event
+        lengths = [0.9 * one for one in event.lengths]
+        return MeansChecked(event.products, lengths, event.own_products, event.own_lengths)
+
+    world = played({LIAR: Lies(event=wrong)})
+    assert removed(world) == {LIAR: "wrong-check"}
+    assert agreed(world).membership.banned == (world.identities[LIAR],)
+
+
+def test_a_piece_that_is_shown_to_nobody_is_its_senders_fault_and_not_the_owners() -> None:
+    def keeps(_world: World, _sender: str, _to: str, frame: Any) -> list[tuple[float, Any]]:
+        return [] if isinstance(frame, tuple) else [(0.0, frame)]
+
+    world = played({LIAR: Lies(send=keeps)})
+    assert removed(world) == {LIAR: "absent"}
+
+
+def test_a_piece_kept_from_its_owner_alone_reaches_it_through_others() -> None:
+    def keeps(_world: World, _sender: str, to: str, frame: Any) -> list[tuple[float, Any]]:
+        return [] if isinstance(frame, tuple) and to == NAMES[0] else [(0.0, frame)]
+
+    world = played({LIAR: Lies(send=keeps)})
+    assert removed(world) == {}
+    agreed(world)
+
+
+def test_wrong_work_is_judged_by_all_after_a_validator_found_it_and_banned() -> None:
+    world = World(SEATS, Random(2), {LIAR: Lies(work=lambda state, client: -honest_work(state, client))})
+    rounds = 0
+    while not world.honest[0].state or not world.honest[0].state.membership.banned:
+        rounds += 1
+        assert rounds < 60
+        world.play_round()
+        world.settle()
+    assert agreed(world).membership.banned == (world.identities[LIAR],)
+
+
+def test_a_validator_that_accuses_an_honest_member_is_banned_in_its_stead() -> None:
+    world = World(SEATS, Random(3), {LIAR: Lies(judge=lambda one: replace(one, found="other"))})
+    for _ in range(60):
+        world.play_round()
+        world.settle()
+        if agreed(world).membership.banned:
+            break
+    assert agreed(world).membership.banned == (world.identities[LIAR],)
+    assert len(agreed(world).membership.seats) == SEATS - 1
+
+
+def test_statements_of_a_former_turn_change_nothing() -> None:
+    """A liar repeats everything that it hears."""
+    heard: list[StatementReceived] = []
+
+    def repeats(world: World, sender: str, to: str, frame: Any) -> list[tuple[float, Any]]:
+        if isinstance(frame, StatementReceived):
+            heard.append(frame)
+        return [(0.0, frame), *((0.1, one) for one in heard[-5:])]
+
+    world = played({LIAR: Lies(send=repeats)}, rounds=3)
+    assert agreed(world).round == 3
+    assert removed(world) == {}

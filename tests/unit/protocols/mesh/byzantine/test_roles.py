@@ -1,0 +1,57 @@
+"""The state and its coin say who works and who validates whom."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from backend.protocols.mesh.byzantine.membership import Membership, Seat
+from backend.protocols.mesh.byzantine.roles import basis_of, roles_of
+from backend.protocols.mesh.byzantine.state import AgreedState, CheckedWork, WorkCase
+
+NAMES = [f"{number:016x}" for number in range(7)]
+SEATS = tuple(Seat(name, name.encode().ljust(32)) for name in NAMES)
+FIRST = AgreedState(0, bytes(32), bytes(32), bytes([1] * 32), 1.0, Membership(SEATS))
+LATER = replace(FIRST, round=3, works=tuple(CheckedWork(name, bytes(32)) for name in NAMES))
+
+
+def test_nobody_validates_where_there_is_no_work_yet() -> None:
+    roles = roles_of(FIRST, 2)
+    assert (roles.audits, roles.workers, roles.seated) == ({}, tuple(NAMES), tuple(NAMES))
+
+
+def test_validators_judge_others_and_do_not_work() -> None:
+    roles = roles_of(LATER, 2)
+    assert len(roles.audits) == 2
+    assert set(roles.workers) | set(roles.audits) == set(NAMES)
+    for validator, case in roles.audits.items():
+        assert (case.validator, case.round) == (validator, 3)
+        assert case.target in roles.workers
+
+
+def test_a_newcomer_is_audited_by_one_more() -> None:
+    state = replace(LATER, works=(*LATER.works, CheckedWork("f" * 16, bytes(32))))
+    roles = roles_of(state, 1)
+    assert sorted(case.target for case in roles.audits.values())[-1] == "f" * 16
+    assert len(roles.audits) == 2
+
+
+def test_a_doubtful_case_goes_to_another_validator() -> None:
+    for validator in NAMES[1:]:
+        state = replace(LATER, doubtful=(WorkCase(NAMES[0], 2, validator),))
+        (found,) = [one for one, case in roles_of(state, 1).audits.items() if case.round == 2]
+        assert found not in (validator, NAMES[0])
+
+
+def test_who_was_removed_or_rests_has_no_part() -> None:
+    gone = roles_of(LATER, 0, {NAMES[2]})
+    assert NAMES[2] not in gone.workers
+    assert gone.is_majority(4)
+    assert not gone.is_majority(3)
+    resting = replace(SEATS[3], absences=(3,))
+    rested = roles_of(replace(LATER, membership=Membership((*SEATS[:3], resting, *SEATS[4:]))), 0)
+    assert NAMES[3] not in rested.seated
+
+
+def test_a_turn_is_bound_to_the_state_and_to_who_is_in_it() -> None:
+    bases = {basis_of(FIRST, NAMES), basis_of(LATER, NAMES), basis_of(LATER, NAMES[1:])}
+    assert len(bases) == 3
