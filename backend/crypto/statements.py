@@ -33,7 +33,7 @@ class TurnOfRound:
 
 
 @dataclass(frozen=True)
-class Statement:
+class SignedStatement:
     """What one member says about one `phase`. `before` is the digest of its last statement in this turn.
 
     `body` is encoded, and `identity` the sender's Ed25519 key.
@@ -50,7 +50,7 @@ class Statement:
         return hashlib.sha256(signed_bytes(turn, self)).digest()
 
 
-def signed_bytes(turn: TurnOfRound, statement: Statement) -> bytes:
+def signed_bytes(turn: TurnOfRound, statement: SignedStatement) -> bytes:
     """Returns the bytes that a member signs."""
     return fields(
         b"minga/mesh/1/statement",
@@ -66,19 +66,19 @@ def signed_bytes(turn: TurnOfRound, statement: Statement) -> bytes:
     )
 
 
-def say(private: bytes, turn: TurnOfRound, phase: str, before: bytes, body: bytes) -> Statement:
+def say(private: bytes, turn: TurnOfRound, phase: str, before: bytes, body: bytes) -> SignedStatement:
     """Returns the signed statement of the member with this private Ed25519 key."""
-    unsigned = Statement(client_keys.identity_key(private), phase, before, body)
+    unsigned = SignedStatement(client_keys.identity_key(private), phase, before, body)
     signature = client_keys.sign(private, signed_bytes(turn, unsigned))
-    return Statement(unsigned.identity, phase, before, body, signature)
+    return SignedStatement(unsigned.identity, phase, before, body, signature)
 
 
-def is_said(turn: TurnOfRound, statement: Statement) -> bool:
+def is_said(turn: TurnOfRound, statement: SignedStatement) -> bool:
     """Whether the member signed exactly this statement in this turn."""
     return client_keys.verify(statement.identity, statement.signature, signed_bytes(turn, statement))
 
 
-def are_two_words(turn: TurnOfRound, one: Statement, other: Statement) -> bool:
+def are_two_words(turn: TurnOfRound, one: SignedStatement, other: SignedStatement) -> bool:
     """Whether one member said two things about one phase: nobody who follows the protocol does."""
     same = (one.identity, one.phase) == (other.identity, other.phase)
     differ = (one.before, one.body) != (other.before, other.body)

@@ -18,12 +18,12 @@ Digests = Annotated[list[Digest], Meta(max_length=MOST_IN_GROUP)]
 MaybeDigest = Annotated[bytes, Meta(max_length=32)]
 Numbers = Annotated[list[float], Meta(max_length=MOST_IN_GROUP)]
 MOST_NAMED = 1024
-PhaseName = Literal["commit", "made", "reveal", "check", "verdict"]
+TurnPhaseName = Literal["commit", "made", "reveal", "check", "verdict"]
 # What a validator found: the same work, too near a limit to say, other work, or nothing to compare.
 Judged = Literal["same", "doubtful", "other", "missing"]
 
 
-class Judgement(Struct, frozen=True, forbid_unknown_fields=True):
+class WorkFinding(Struct, frozen=True, forbid_unknown_fields=True):
     """What a validator or the court found about the work of `target` in `round`."""
 
     target: Client
@@ -36,7 +36,7 @@ class CommitBody(Struct, frozen=True, tag="commit", forbid_unknown_fields=True):
 
     pieces: Digests
     coin: Digest
-    judgements: Annotated[list[Judgement], Meta(max_length=2 * MOST_IN_GROUP)] = []
+    judgements: Annotated[list[WorkFinding], Meta(max_length=2 * MOST_IN_GROUP)] = []
 
 
 class SeenWork(Struct, frozen=True, forbid_unknown_fields=True):
@@ -80,7 +80,7 @@ class CallBody(Struct, frozen=True, tag="call", forbid_unknown_fields=True):
     It says which bytes it lacks, by digest, and which parts' means it doubts.
     """
 
-    phase: PhaseName
+    phase: TurnPhaseName
     lacks: Annotated[list[Digest], Meta(max_length=2 * MOST_IN_GROUP)]
     disputed: Places
 

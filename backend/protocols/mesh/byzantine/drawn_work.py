@@ -1,7 +1,6 @@
 """What the coin of a round draws: everyone's examples, who validates, and whose work.
 
-Pure functions of what all members agreed on, so that each can do another one's work again. The twin is
-webapp/static/src/protocol/mesh/byzantine/drawn-work.ts.
+Pure functions of what all members agreed on, so that each can do another one's work again.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """An exchange of all statements of a turn: who lacks what, who can show it, and the same words for all.
 
-Times count from its begin, in patiences: at 0 everybody calls, and goes on with the turn as far as it can; at
+Times count from its begin, in patiences: at 0 everybody calls, and continues the turn as far as it can; at
 2 everybody says which of the bytes that others lack it has, and what came of disputed means; from 3 on
 statements are passed on (relaying.py).
 """
@@ -14,7 +14,7 @@ from backend.crypto.statements import TurnOfRound
 from backend.protocols.mesh.byzantine.outcome import disputed_parts
 from backend.protocols.mesh.byzantine.relaying import Relayed, signed_on, signers, windows
 from backend.protocols.mesh.byzantine.round_events import MeanRemade, RoundEffect, SayToAll, SendBytes
-from backend.protocols.mesh.byzantine.turn_log import Phase, numbered
+from backend.protocols.mesh.byzantine.turn_log import TurnPhase, numbered
 from backend.protocols.mesh.byzantine.words import Words
 from backend.wire.byzantine_bodies import Body, CallBody, PartFinding, ShownBody
 
@@ -40,7 +40,7 @@ class StatementExchange:
         self._effects = list[RoundEffect]()
         self._held: Collection[bytes] = frozenset()
 
-    def call(self, phase: Phase, lacks: list[bytes], disputed: list[int]) -> tuple[str, Body]:
+    def call(self, phase: TurnPhase, lacks: list[bytes], disputed: list[int]) -> tuple[str, Body]:
         """Returns what this member, which has come to `phase`, says at the begin; tells what it has heard."""
         own = client_keys.identity_key(self._private)
         heard = (one for one in self._words.log.statements() if one.identity != own)
@@ -49,7 +49,7 @@ class StatementExchange:
 
     def timer(self) -> float:
         """Returns when something is due next."""
-        return self._at(self._window + 1)
+        return self._time_of(self._window + 1)
 
     def may_speak(self, now: float) -> bool:
         """Whether words of the turn that are said now reach all before they are passed on."""
@@ -58,16 +58,16 @@ class StatementExchange:
 
     def is_over(self, now: float) -> bool:
         """Whether all windows have passed."""
-        return now >= self._at(_RELAYED + self._windows)
+        return now >= self._time_of(_RELAYED + self._windows)
 
     @property
     def _window(self) -> int:
         window = 0
-        while self._now >= self._at(window + 1):
+        while self._now >= self._time_of(window + 1):
             window += 1
         return window
 
-    def _at(self, window: int) -> float:
+    def _time_of(self, window: int) -> float:
         return self._begin + window * self._patience
 
     def counts(self, relayed: Relayed, now: float) -> bool:

@@ -2,17 +2,16 @@
 
 After BTARD (Gorbunov et al. 2022). A round is done in turns: commit, made, reveal, check, verdict, each of
 which ends when all active members said what is due. Where somebody did not, said two things, or a mean is
-doubted, all statements are exchanged (exchange.py), and the turn goes on or is done again without those at
+doubted, all statements are exchanged (exchange.py), and the turn continues or is done again without those at
 fault. It rests on honest members being more than half, and on their frames arriving within half of
 `patience`; docs/decisions/0101-byzantine-rounds.md says why no two of them end with different states then.
 """
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Mapping
 
-from backend.crypto.statements import COIN_BYTES, TurnOfRound, coin_commitment, say
+from backend.crypto.statements import TurnOfRound, coin_commitment, say
 from backend.protocols.mesh.byzantine.exchange import StatementExchange
 from backend.protocols.mesh.byzantine.next_state import next_state
 from backend.protocols.mesh.byzantine.outcome import Decided, Outcome, Removal, Removed, outcome_of
@@ -44,33 +43,29 @@ from backend.protocols.mesh.byzantine.round_events import (
 from backend.protocols.mesh.byzantine.state import AgreedState
 from backend.protocols.mesh.byzantine.terms import ByzantineTerms
 from backend.protocols.mesh.byzantine.turn import Turn
-from backend.protocols.mesh.byzantine.turn_log import PHASES, Phase, TurnLog, numbered
+from backend.protocols.mesh.byzantine.turn_log import PHASES, TurnLog, TurnPhase, numbered
 from backend.wire.byzantine_bodies import (
     Body,
     CheckBody,
     CommitBody,
-    Judgement,
     MadeBody,
     RevealBody,
     VerdictBody,
+    WorkFinding,
     encode_body,
 )
 
 # Statements of turns that this member has not reached yet.
 _MOST_EARLY = 4096
+# Returns a part of the coin, and the salt of its commitment, 32 random bytes each.
 Toss = Callable[[], tuple[bytes, bytes]]
-
-
-def toss() -> tuple[bytes, bytes]:
-    """Returns a part of the coin, and the salt of its commitment."""
-    return secrets.token_bytes(COIN_BYTES), secrets.token_bytes(COIN_BYTES)
 
 
 class ByzantineRound:
     """The round of task `task` (its `run` is hexadecimal) after `state`, for the seated member `client`.
 
     `private` is its Ed25519 key, `clients` are all in the mesh, with identities. `bounds` gives the limits
-    of a number of parts of the vector. Owned by its host.
+    of a number of parts of the vector, `toss` draws for each turn. Owned by its host.
     """
 
     def __init__(
@@ -84,7 +79,7 @@ class ByzantineRound:
         clients: Mapping[str, bytes],
         bounds: Callable[[int], list[int]],
         now: float,
-        toss: Toss = toss,
+        toss: Toss,
     ) -> None:
         self._task, self._run, self._terms, self._state = task, run, terms, state
         self._client, self._private, self._bounds, self._toss = client, private, bounds, toss
@@ -92,7 +87,7 @@ class ByzantineRound:
         self._now = now
         self._effects = list[RoundEffect]()
         self._removed = dict[str, Removal]()
-        self._judgements = list[Judgement]()
+        self._judgements = list[WorkFinding]()
         self._early = list[Relayed]()
         self._held = set[bytes]()
         self._turns = 0
@@ -175,7 +170,7 @@ class ByzantineRound:
         if not roles.is_majority(len(roles.active)) or not roles.workers:
             self._fail("Too few members are left.")
         elif self._client not in roles.active:
-            self._fail("The round goes on without this member.")
+            self._fail("The round continues without this member.")
         else:
             self._effects.append(TurnBegins(self._turns, len(roles.workers), turn.works))
         return turn
@@ -202,16 +197,16 @@ class ByzantineRound:
             return
         body: Body | None = None
         match turn.phase:
-            case Phase.COMMIT if turn.pieces is not None:
+            case TurnPhase.COMMIT if turn.pieces is not None:
                 commitment = coin_commitment(self._client, turn.coin, turn.salt)
                 body = CommitBody(turn.pieces, commitment, self._judgements)
-            case Phase.MADE:
+            case TurnPhase.MADE:
                 body = self._made()
-            case Phase.REVEAL:
+            case TurnPhase.REVEAL:
                 body = RevealBody(turn.coin, turn.salt)
-            case Phase.CHECK:
+            case TurnPhase.CHECK:
                 body = self._check()
-            case Phase.VERDICT:
+            case TurnPhase.VERDICT:
                 body = self._verdict()
             case _:
                 pass
@@ -268,11 +263,11 @@ class ByzantineRound:
     def _advance(self) -> None:
         """Enters the next phase once all said what is due in this one; decides in the last."""
         turn = self.turn
-        if turn.phase is not Phase.VERDICT and not turn.words.lacking(turn.phase):
+        if turn.phase is not TurnPhase.VERDICT and not turn.words.lacking(turn.phase):
             turn.phase = PHASES[PHASES.index(turn.phase) + 1]
             turn.due = self._now + 2 * self._terms.patience
         elif turn.exchange is None:
-            if turn.phase is Phase.VERDICT:
+            if turn.phase is TurnPhase.VERDICT:
                 self._decide()
             if not self.over and self._now >= turn.due and turn.exchange is None:
                 self._call()
@@ -302,7 +297,7 @@ class ByzantineRound:
         """
         turn = self.turn
         called = turn.log.said(numbered("call", turn.exchanges + 1))
-        early = turn.phase is Phase.COMMIT and self._now < turn.due
+        early = turn.phase is TurnPhase.COMMIT and self._now < turn.due
         return not early and not set(turn.roles.active).isdisjoint(called)
 
     def _call(self) -> None:
@@ -312,7 +307,7 @@ class ByzantineRound:
         turn.exchange = StatementExchange(
             turn.words, turn.exchanges, self._client, self._private, self._now, self._terms.patience
         )
-        doubts = turn.phase is Phase.VERDICT and turn.next is None
+        doubts = turn.phase is TurnPhase.VERDICT and turn.next is None
         lacks = [] if self.over else turn.lacks(self._held)
         self._say(*turn.exchange.call(turn.phase, lacks, turn.doubted(self._terms.far) if doubts else []))
 

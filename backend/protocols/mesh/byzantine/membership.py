@@ -1,8 +1,7 @@
 """Who has a seat in a Byzantine mesh: earned by checked work, lost by absence, banned on evidence.
 
 Pure functions of what all members agreed on. Newcomers work and are checked like everyone, and their work
-does not count: whoever comes with many names has to do as much work for each of them. After Gorbunov et al.
-2022, section 3.3. The twin is webapp/static/src/protocol/mesh/byzantine/membership.ts.
+does not count: many names cost as much work for each of them. After Gorbunov et al. 2022, section 3.3.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ MOST_SEATS = 32
 REST_ROUNDS, MOST_ABSENCES = 5, 3
 
 
-class Seat(Struct, frozen=True, forbid_unknown_fields=True):
+class SeatedMember(Struct, frozen=True, forbid_unknown_fields=True):
     """A member whose work counts and who votes; `absences` are the rounds in which it was missing."""
 
     client: str
@@ -39,10 +38,10 @@ class Newcomer(Struct, frozen=True, forbid_unknown_fields=True):
     audits: int = 0
 
 
-class Membership(Struct, frozen=True, forbid_unknown_fields=True):
+class MeshMembership(Struct, frozen=True, forbid_unknown_fields=True):
     """The seats and newcomers of a mesh, each ordered by client; `banned` are identities, sorted."""
 
-    seats: tuple[Seat, ...]
+    seats: tuple[SeatedMember, ...]
     newcomers: tuple[Newcomer, ...] = ()
     banned: tuple[bytes, ...] = ()
 
@@ -57,7 +56,7 @@ class Membership(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True)
-class RoundRecord:
+class RoundFacts:
     """What members did in round `number`, as all agreed; clients throughout.
 
     `absent` did not say what was due, `unrevealed` committed to a part of the coin and kept it, and
@@ -76,7 +75,7 @@ class RoundRecord:
     entered: Sequence[Newcomer] = field(default_factory=tuple)
 
 
-def after_round(before: Membership, record: RoundRecord, probation: int, audits: int) -> Membership:
+def after_round(before: MeshMembership, record: RoundFacts, probation: int, audits: int) -> MeshMembership:
     """Returns the membership after a round; `probation` rounds and `audits` earn a seat.
 
     Free seats go to those with most rounds behind them, then by client.
@@ -101,16 +100,16 @@ def after_round(before: Membership, record: RoundRecord, probation: int, audits:
         key=lambda one: (-one.rounds, one.client),
     )
     seated = ready[: max(0, MOST_SEATS - len(seats))]
-    seats += [Seat(one.client, one.identity) for one in seated]
+    seats += [SeatedMember(one.client, one.identity) for one in seated]
     left = [one for one in newcomers if one not in seated]
-    return Membership(
+    return MeshMembership(
         tuple(sorted(seats, key=lambda one: one.client)),
         tuple(sorted(left, key=lambda one: one.client)),
         banned,
     )
 
 
-def _after_absence(seat: Seat, record: RoundRecord, probation: int) -> Seat | None:
+def _after_absence(seat: SeatedMember, record: RoundFacts, probation: int) -> SeatedMember | None:
     """Returns the seat with the absences that still count; None if it is lost."""
     absences = tuple(one for one in seat.absences if one > record.number - probation)
     if seat.client in record.absent:
@@ -118,7 +117,7 @@ def _after_absence(seat: Seat, record: RoundRecord, probation: int) -> Seat | No
     return None if len(absences) >= MOST_ABSENCES else replace(seat, absences=absences)
 
 
-def _worked(one: Newcomer, record: RoundRecord) -> Newcomer:
+def _worked(one: Newcomer, record: RoundFacts) -> Newcomer:
     """Counts a newcomer's round; wrong work begins the probation again."""
     if one.client in record.failed:
         return replace(one, rounds=0, audits=0)

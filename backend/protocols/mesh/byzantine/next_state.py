@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 
 from backend.crypto.statements import tossed_coin
 from backend.protocols.mesh.byzantine.checks import measured_radius
-from backend.protocols.mesh.byzantine.membership import Newcomer, RoundRecord, after_round
+from backend.protocols.mesh.byzantine.membership import Newcomer, RoundFacts, after_round
 from backend.protocols.mesh.byzantine.outcome import CONVICTED, Removal
 from backend.protocols.mesh.byzantine.roles import TurnRoles
 from backend.protocols.mesh.byzantine.state import AgreedState, CheckedWork, WorkCase
 from backend.protocols.mesh.byzantine.terms import ByzantineTerms
-from backend.protocols.mesh.byzantine.turn_log import Phase
+from backend.protocols.mesh.byzantine.turn_log import TurnPhase
 from backend.protocols.mesh.byzantine.words import Words
-from backend.wire.byzantine_bodies import CommitBody, Judgement
+from backend.wire.byzantine_bodies import CommitBody, WorkFinding
 
 
 def next_state(
@@ -37,7 +37,7 @@ def next_state(
     passed, failed, court, doubtful = _audited(state, roles, judged)
     convicted, lost = _court(state, roles, judged)
     known = state.membership.identities()
-    record = RoundRecord(
+    record = RoundFacts(
         number=state.round + 1,
         worked=[*roles.workers, *(one.client for one in seen)],
         absent=[client for client, why in removed.items() if why == "absent"],
@@ -48,7 +48,7 @@ def next_state(
         eliminated=lost,
         entered=[Newcomer(one.client, one.identity, 1) for one in seen if one.client not in known],
     )
-    works = {client: log.digest_of(Phase.COMMIT, client) for client in roles.workers}
+    works = {client: log.digest_of(TurnPhase.COMMIT, client) for client in roles.workers}
     works |= {one.client: one.commit for one in seen}
     checks = list(words.checks().values())
     return AgreedState(
@@ -66,13 +66,13 @@ def next_state(
     )
 
 
-def _judgements(words: Words) -> dict[str, list[Judgement]]:
-    said = words.of(Phase.COMMIT)
+def _judgements(words: Words) -> dict[str, list[WorkFinding]]:
+    said = words.of(TurnPhase.COMMIT)
     return {client: body.judgements for client, body in said.items() if isinstance(body, CommitBody)}
 
 
 def _audited(
-    state: AgreedState, roles: TurnRoles, judged: Mapping[str, Sequence[Judgement]]
+    state: AgreedState, roles: TurnRoles, judged: Mapping[str, Sequence[WorkFinding]]
 ) -> tuple[list[str], list[str], list[WorkCase], list[WorkCase]]:
     """Returns who passed, which newcomers failed, what goes to the court, and what to another validator."""
     passed, failed = list[str](), list[str]()
@@ -94,7 +94,7 @@ def _audited(
 
 
 def _court(
-    state: AgreedState, roles: TurnRoles, judged: Mapping[str, Sequence[Judgement]]
+    state: AgreedState, roles: TurnRoles, judged: Mapping[str, Sequence[WorkFinding]]
 ) -> tuple[list[str], list[str]]:
     """Returns whom the court convicts, and whose work was shown to no majority."""
     convicted, lost = list[str](), list[str]()
@@ -109,7 +109,7 @@ def _court(
     return convicted, lost
 
 
-def _found(judgements: Sequence[Judgement], case: WorkCase) -> str | None:
+def _found(judgements: Sequence[WorkFinding], case: WorkCase) -> str | None:
     for one in judgements:
         if (one.target, one.round) == (case.target, case.round):
             return one.found

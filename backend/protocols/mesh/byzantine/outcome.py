@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from backend.protocols.mesh.byzantine.turn_log import PHASES, Phase, numbered
+from backend.protocols.mesh.byzantine.turn_log import PHASES, TurnPhase, numbered
 from backend.protocols.mesh.byzantine.words import Words
 from backend.wire.byzantine_bodies import CallBody, PartFinding, ShownBody
 
@@ -35,9 +35,9 @@ class Removed:
 
 @dataclass(frozen=True)
 class Resumed:
-    """Nobody is at fault: the turn goes on. Those `excused` lacked bytes; `settled` parts are right."""
+    """Nobody is at fault: the turn continues. Those `excused` lacked bytes; `settled` parts are right."""
 
-    excused: frozenset[tuple[Phase, str]]
+    excused: frozenset[tuple[TurnPhase, str]]
     settled: frozenset[int]
 
 
@@ -45,7 +45,7 @@ Outcome: TypeAlias = Decided | Removed | Resumed
 
 
 def outcome_of(
-    words: Words, exchange: int, excused: Collection[tuple[Phase, str]], settled: Collection[int]
+    words: Words, exchange: int, excused: Collection[tuple[TurnPhase, str]], settled: Collection[int]
 ) -> Outcome:
     """Returns the outcome of an exchange.
 
@@ -71,7 +71,7 @@ def outcome_of(
     if why or right or lacking is None:
         return Removed(why) if why else Resumed(frozenset(), frozenset(right))
     phase, clients = lacking
-    given = set[tuple[Phase, str]]()
+    given = set[tuple[TurnPhase, str]]()
     for client in clients:
         came_to = _came_to(words, exchange, client)
         if came_to is not None and came_to < PHASES.index(phase) and (phase, client) not in excused:
@@ -80,14 +80,14 @@ def outcome_of(
         elif blamed := _withheld(words, exchange, client):
             why |= dict.fromkeys(blamed, "absent")
         else:
-            why[client] = "unrevealed" if phase is Phase.REVEAL else "absent"
+            why[client] = "unrevealed" if phase is TurnPhase.REVEAL else "absent"
     return Removed(why) if why else Resumed(frozenset(given), frozenset())
 
 
 def _came_to(words: Words, exchange: int, client: str) -> int | None:
     """Returns the number of the phase that a client had come to when the exchange began."""
     call = words.log.said(numbered("call", exchange)).get(client)
-    return PHASES.index(Phase(call.phase)) if isinstance(call, CallBody) else None
+    return PHASES.index(TurnPhase(call.phase)) if isinstance(call, CallBody) else None
 
 
 def _withheld(words: Words, exchange: int, client: str) -> list[str]:
@@ -120,7 +120,7 @@ def _shown(words: Words, exchange: int) -> dict[str, ShownBody]:
 
 def disputed_parts(words: Words, exchange: int) -> list[int]:
     """Returns the parts whose mean an active member doubts in an exchange, once all made theirs."""
-    if words.lacking(Phase.CHECK):
+    if words.lacking(TurnPhase.CHECK):
         return []
     said = words.log.said(numbered("call", exchange))
     doubted = {

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 from backend.crypto import client_keys
 from backend.crypto.round_context import fields
-from backend.crypto.statements import Statement, TurnOfRound
+from backend.crypto.statements import SignedStatement, TurnOfRound
 
 
 @dataclass(frozen=True)
 class Relayed:
     """A statement with the signatures of members that passed it on, by identity."""
 
-    statement: Statement
+    statement: SignedStatement
     signatures: tuple[tuple[bytes, bytes], ...] = ()
 
 
@@ -44,5 +44,5 @@ def signers(turn: TurnOfRound, relayed: Relayed, members: frozenset[bytes]) -> i
     return len(found)
 
 
-def _signed(turn: TurnOfRound, statement: Statement) -> bytes:
+def _signed(turn: TurnOfRound, statement: SignedStatement) -> bytes:
     return fields(b"minga/mesh/1/relayed", statement.digest(turn))

@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from backend.crypto.statements import Statement
+from backend.crypto.statements import SignedStatement
 from backend.protocols.mesh.byzantine.outcome import Removal
 from backend.protocols.mesh.byzantine.relaying import Relayed
 from backend.protocols.mesh.byzantine.state import AgreedState
-from backend.wire.byzantine_bodies import Judgement
+from backend.wire.byzantine_bodies import WorkFinding
 
 # Events.
 
@@ -28,7 +28,7 @@ class WorkReady:
 class WorkJudged:
     """What this member found about another one's work."""
 
-    judgement: Judgement
+    judgement: WorkFinding
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ class RemoveClient:
 
     client: str
     why: Removal
-    statements: tuple[Statement, ...]
+    statements: tuple[SignedStatement, ...]
 
 
 @dataclass(frozen=True)

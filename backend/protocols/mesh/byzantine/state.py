@@ -8,7 +8,7 @@ import struct
 from msgspec import Struct
 
 from backend.crypto.round_context import fields, integer
-from backend.protocols.mesh.byzantine.membership import Membership
+from backend.protocols.mesh.byzantine.membership import MeshMembership
 
 
 class CheckedWork(Struct, frozen=True, forbid_unknown_fields=True):
@@ -40,7 +40,7 @@ class AgreedState(Struct, frozen=True, forbid_unknown_fields=True):
     slots: bytes
     coin: bytes
     radius: float
-    membership: Membership
+    membership: MeshMembership
     works: tuple[CheckedWork, ...] = ()
     court: tuple[WorkCase, ...] = ()
     doubtful: tuple[WorkCase, ...] = ()
@@ -73,7 +73,7 @@ def _case(case: WorkCase) -> bytes:
     return fields(case.target.encode(), integer(case.round), case.validator.encode())
 
 
-def _membership(membership: Membership) -> bytes:
+def _membership(membership: MeshMembership) -> bytes:
     return fields(
         *(
             fields(seat.client.encode(), seat.identity, *map(integer, seat.absences))

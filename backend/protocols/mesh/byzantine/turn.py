@@ -12,7 +12,7 @@ from backend.protocols.mesh.byzantine.exchange import StatementExchange
 from backend.protocols.mesh.byzantine.roles import TurnRoles
 from backend.protocols.mesh.byzantine.round_events import MeanRemade, MeansChecked, OuterStepped
 from backend.protocols.mesh.byzantine.state import AgreedState
-from backend.protocols.mesh.byzantine.turn_log import Phase, TurnLog
+from backend.protocols.mesh.byzantine.turn_log import TurnLog, TurnPhase
 from backend.protocols.mesh.byzantine.words import Words
 from backend.wire.byzantine_bodies import SeenWork
 
@@ -32,7 +32,7 @@ class Turn:
     coin: bytes
     salt: bytes
     due: float
-    phase: Phase = Phase.COMMIT
+    phase: TurnPhase = TurnPhase.COMMIT
     before: bytes = NOTHING_BEFORE
     said: set[str] = field(default_factory=set)
     asked: set[str] = field(default_factory=set)
@@ -47,7 +47,7 @@ class Turn:
     exchange: StatementExchange | None = None
     exchanges: int = 0
     # Who was given time in a phase, and the parts whose means were found right.
-    excused: set[tuple[Phase, str]] = field(default_factory=set)
+    excused: set[tuple[TurnPhase, str]] = field(default_factory=set)
     settled: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -96,9 +96,9 @@ class Turn:
 
     def seen_newcomers(self, clients: Mapping[str, bytes], seats: Collection[str]) -> list[SeenWork]:
         """Returns the work of clients without a seat that this member heard of."""
-        commits = self.log.said(Phase.COMMIT)
+        commits = self.log.said(TurnPhase.COMMIT)
         return [
-            SeenWork(client, clients[client], self.log.digest_of(Phase.COMMIT, client))
+            SeenWork(client, clients[client], self.log.digest_of(TurnPhase.COMMIT, client))
             for client in commits
             if client not in seats
         ]
@@ -106,9 +106,9 @@ class Turn:
     def lacks(self, held: Collection[bytes]) -> list[bytes]:
         """Returns the digests of bytes that this member waits for in its phase, if it holds these."""
         needed: tuple[bytes, ...] = ()
-        if self.phase is Phase.MADE and self.works and self.mean is None:
+        if self.phase is TurnPhase.MADE and self.works and self.mean is None:
             needed = self.pieces_of(self.part)
-        elif self.phase in (Phase.CHECK, Phase.VERDICT):
+        elif self.phase in (TurnPhase.CHECK, TurnPhase.VERDICT):
             needed = self.means()
         return sorted({digest for digest in needed if digest not in held})
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from enum import StrEnum
 
 from backend.crypto.round_context import fields
-from backend.crypto.statements import Statement, TurnOfRound, coin_commitment, is_said
+from backend.crypto.statements import SignedStatement, TurnOfRound, coin_commitment, is_said
 from backend.wire.byzantine_bodies import (
     Body,
     CallBody,
@@ -21,7 +21,7 @@ from backend.wire.byzantine_bodies import (
 )
 
 
-class Phase(StrEnum):
+class TurnPhase(StrEnum):
     """The phases of a turn, in order. Members also `call` for an exchange, and say what they have `shown`."""
 
     COMMIT = "commit"
@@ -31,13 +31,13 @@ class Phase(StrEnum):
     VERDICT = "verdict"
 
 
-PHASES = tuple(Phase)
+PHASES = tuple(TurnPhase)
 _BODIES: dict[str, type[Body]] = {
-    Phase.COMMIT: CommitBody,
-    Phase.MADE: MadeBody,
-    Phase.REVEAL: RevealBody,
-    Phase.CHECK: CheckBody,
-    Phase.VERDICT: VerdictBody,
+    TurnPhase.COMMIT: CommitBody,
+    TurnPhase.MADE: MadeBody,
+    TurnPhase.REVEAL: RevealBody,
+    TurnPhase.CHECK: CheckBody,
+    TurnPhase.VERDICT: VerdictBody,
     "call": CallBody,
     "shown": ShownBody,
 }
@@ -61,13 +61,13 @@ class TurnLog:
         self.turn = turn
         self._client_of = {identity: client for client, identity in clients.items()}
         # By phase and client: what it said, and a second word, if there is one.
-        self._said: dict[str, dict[str, list[tuple[Statement, Body]]]] = {}
+        self._said: dict[str, dict[str, list[tuple[SignedStatement, Body]]]] = {}
 
     def identities(self) -> dict[str, bytes]:
         """Returns the identity of each client that is heard."""
         return {client: identity for identity, client in self._client_of.items()}
 
-    def add(self, statement: Statement) -> str | None:
+    def add(self, statement: SignedStatement) -> str | None:
         """Keeps a statement; returns its client if it is new, well-formed, and truly said."""
         client = self._client_of.get(statement.identity)
         kind, _, number = statement.phase.partition("-")
@@ -83,19 +83,19 @@ class TurnLog:
         words.append((statement, body))
         return client
 
-    def knows(self, statement: Statement) -> bool:
+    def knows(self, statement: SignedStatement) -> bool:
         """Whether the statement is here already."""
         client = self._client_of.get(statement.identity, "")
         words = self._said.get(statement.phase, {}).get(client, [])
         return any(_same(known, statement) for known, _ in words)
 
-    def statements(self) -> Iterator[Statement]:
+    def statements(self) -> Iterator[SignedStatement]:
         """Yields everything, in an order of its own."""
         for by_client in self._said.values():
             for words in by_client.values():
                 yield from (statement for statement, _ in words)
 
-    def two_words(self) -> dict[str, tuple[Statement, Statement]]:
+    def two_words(self) -> dict[str, tuple[SignedStatement, SignedStatement]]:
         """Returns the evidence against each client that said two things in one phase."""
         return {
             client: (words[0][0], words[1][0])
@@ -108,7 +108,7 @@ class TurnLog:
         """Returns what clients said in a phase, first words only; none of a false coin."""
         words = self._said.get(phase, {})
         found = {client: words[client][0][1] for client in sorted(words) if words[client]}
-        return self._true_coins(found) if phase == Phase.REVEAL else found
+        return self._true_coins(found) if phase == TurnPhase.REVEAL else found
 
     def all_said(self, phase: str) -> dict[str, list[Body]]:
         """Returns all words of each client in a phase."""
@@ -119,7 +119,7 @@ class TurnLog:
         """Returns the digest of a client's statement. Raises KeyError if there is none."""
         return self._said[phase][client][0][0].digest(self.turn)
 
-    def statement_of(self, phase: str, client: str) -> Statement:
+    def statement_of(self, phase: str, client: str) -> SignedStatement:
         """Returns a client's statement. Raises KeyError if there is none."""
         return self._said[phase][client][0][0]
 
@@ -127,13 +127,13 @@ class TurnLog:
         """Returns the SHA-256 of all that the active clients said before the verdict."""
         digests = [
             self.digest_of(phase, client)
-            for phase in PHASES[: PHASES.index(Phase.VERDICT)]
+            for phase in PHASES[: PHASES.index(TurnPhase.VERDICT)]
             for client in sorted(active)
         ]
         return hashlib.sha256(fields(b"minga/mesh/1/said", *digests)).digest()
 
     def _true_coins(self, found: dict[str, Body]) -> dict[str, Body]:
-        commits = self.said(Phase.COMMIT)
+        commits = self.said(TurnPhase.COMMIT)
         return {
             client: body
             for client, body in found.items()
@@ -143,5 +143,5 @@ class TurnLog:
         }
 
 
-def _same(one: Statement, other: Statement) -> bool:
+def _same(one: SignedStatement, other: SignedStatement) -> bool:
     return (one.before, one.body) == (other.before, other.body)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from backend.crypto.statements import Statement
+from backend.crypto.statements import SignedStatement
 from backend.protocols.mesh.byzantine.checks import is_complete
 from backend.protocols.mesh.byzantine.roles import TurnRoles
-from backend.protocols.mesh.byzantine.turn_log import PHASES, Phase, TurnLog
+from backend.protocols.mesh.byzantine.turn_log import PHASES, TurnLog, TurnPhase
 from backend.wire.byzantine_bodies import (
     Body,
     CheckBody,
@@ -29,17 +29,17 @@ class Words:
     log: TurnLog
     roles: TurnRoles
 
-    def of(self, phase: Phase) -> dict[str, Body]:
+    def of(self, phase: TurnPhase) -> dict[str, Body]:
         """Returns what counts as said in a phase, by client."""
         said = self.log.said(phase)
         return {client: body for client, body in said.items() if self._counts(client, body)}
 
-    def lacking(self, phase: Phase) -> list[str]:
+    def lacking(self, phase: TurnPhase) -> list[str]:
         """Returns the active clients that said nothing in a phase yet."""
         said = self.of(phase)
         return [client for client in self.roles.active if client not in said]
 
-    def earliest_lacking(self) -> tuple[Phase, list[str]] | None:
+    def earliest_lacking(self) -> tuple[TurnPhase, list[str]] | None:
         """Returns the first phase in which somebody said nothing, and who; None if the turn is complete."""
         for phase in PHASES:
             if clients := self.lacking(phase):
@@ -48,7 +48,7 @@ class Words:
 
     def pieces(self) -> dict[str, list[bytes]]:
         """Returns the digests of the pieces of each worker that committed to them."""
-        said = self.of(Phase.COMMIT)
+        said = self.of(TurnPhase.COMMIT)
         return {
             client: body.pieces
             for client in self.roles.workers
@@ -57,7 +57,7 @@ class Words:
 
     def means(self) -> dict[str, bytes]:
         """Returns the digest of the mean of each owner that committed to it."""
-        said = self.of(Phase.MADE)
+        said = self.of(TurnPhase.MADE)
         return {
             client: body.mean
             for client in self.roles.workers
@@ -66,12 +66,12 @@ class Words:
 
     def coins(self) -> dict[str, bytes]:
         """Returns the revealed parts of the coin."""
-        said = self.of(Phase.REVEAL)
+        said = self.of(TurnPhase.REVEAL)
         return {client: body.coin for client, body in said.items() if isinstance(body, RevealBody)}
 
     def checks(self) -> dict[str, CheckBody]:
         """Returns the numbers of each worker that gave them."""
-        said = self.of(Phase.CHECK)
+        said = self.of(TurnPhase.CHECK)
         return {
             client: body for client in self.roles.workers if isinstance(body := said.get(client), CheckBody)
         }
@@ -80,7 +80,7 @@ class Words:
         """Returns the work of newcomers that more than half of the seated saw, by client."""
         seen = Counter(
             one
-            for body in self.of(Phase.MADE).values()
+            for body in self.of(TurnPhase.MADE).values()
             if isinstance(body, MadeBody)
             for one in {(seen.client, seen.identity, seen.commit) for seen in body.newcomers}
         )
@@ -90,20 +90,20 @@ class Words:
         """Returns how many members signed each state; one that signed two counts for both."""
         return Counter(
             state
-            for client, bodies in self.log.all_said(Phase.VERDICT).items()
+            for client, bodies in self.log.all_said(TurnPhase.VERDICT).items()
             if client in self.roles.active
             for state in {body.state for body in bodies if isinstance(body, VerdictBody)}
         )
 
-    def evidence(self, client: str, why: str) -> tuple[Statement, ...]:
+    def evidence(self, client: str, why: str) -> tuple[SignedStatement, ...]:
         """Returns the statements that convict a client of what it was removed for; none if nothing does."""
         if why == "two-words":
             return self.log.two_words().get(client, ())
         if why not in ("wrong-mean", "wrong-check"):
             return ()
-        commits = [self.log.statement_of(Phase.COMMIT, worker) for worker in self.roles.workers]
-        last = Phase.MADE if why == "wrong-mean" else Phase.CHECK
-        means = [self.log.statement_of(Phase.MADE, worker) for worker in self.roles.workers]
+        commits = [self.log.statement_of(TurnPhase.COMMIT, worker) for worker in self.roles.workers]
+        last = TurnPhase.MADE if why == "wrong-mean" else TurnPhase.CHECK
+        means = [self.log.statement_of(TurnPhase.MADE, worker) for worker in self.roles.workers]
         return (*commits, *means, self.log.statement_of(last, client))
 
     def _counts(self, client: str, body: Body) -> bool:

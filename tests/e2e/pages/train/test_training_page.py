@@ -51,7 +51,7 @@ async def participants(server: Server) -> Any:
 
 
 async def nobody_takes_part(server: Server) -> None:
-    """Waits until the server counts nobody any more, and no update of a round that is over is still to count."""
+    """Waits until the server counts nobody any more, and all updates that it accepted."""
 
     def is_idle() -> bool:
         task = server.get("/api/tasks/digits")

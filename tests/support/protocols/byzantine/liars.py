@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from backend.crypto.statements import Statement, say
+from backend.crypto.statements import SignedStatement, say
 from backend.numerics.vectors import Vector
 from backend.protocols.mesh.byzantine.relaying import Relayed, signed_on
 from backend.protocols.mesh.byzantine.round_events import MeanMade, MeansChecked, StatementReceived
@@ -62,7 +62,7 @@ def liar(random: Random, victims: list[str], fellows: list[str]) -> Liar:
     return found
 
 
-def own(world: World, sender: str, frame: Any, kind: str) -> Statement | None:
+def own(world: World, sender: str, frame: Any, kind: str) -> SignedStatement | None:
     """Returns the frame's statement if it is the sender's own of a phase of this kind."""
     if not isinstance(frame, StatementReceived):
         return None
@@ -71,7 +71,7 @@ def own(world: World, sender: str, frame: Any, kind: str) -> Statement | None:
     return statement if mine and statement.phase.partition("-")[0] == kind else None
 
 
-def said_again(world: World, sender: str, statement: Statement, body: Body) -> StatementReceived:
+def said_again(world: World, sender: str, statement: SignedStatement, body: Body) -> StatementReceived:
     """Returns another statement in place of one, truly signed."""
     host = world.hosts[sender]
     assert host.machine is not None
@@ -246,7 +246,7 @@ def _calls(found: Liar, random: Random, victims: list[str], _fellows: list[str])
     def rule(world: World, sender: str, to: str, frame: Any) -> list[tuple[float, Any]] | None:
         if to not in to_whom or not (statement := own(world, sender, frame, phase)):
             return None
-        call = Statement(statement.identity, "call-1", statement.before, b"")
+        call = SignedStatement(statement.identity, "call-1", statement.before, b"")
         return [(0.0, frame), (0.1, said_again(world, sender, call, CallBody("commit", [], [0])))]
 
     found.rules.append(rule)

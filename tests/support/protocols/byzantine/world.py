@@ -26,11 +26,11 @@ from backend.numerics.vectors import Vector
 from backend.protocols.mesh.byzantine import round_events as events
 from backend.protocols.mesh.byzantine.drawn_work import coin_seed
 from backend.protocols.mesh.byzantine.machine import ByzantineRound
-from backend.protocols.mesh.byzantine.membership import Membership, Seat
+from backend.protocols.mesh.byzantine.membership import MeshMembership, SeatedMember
 from backend.protocols.mesh.byzantine.roles import roles_of
 from backend.protocols.mesh.byzantine.state import AgreedState
 from backend.protocols.mesh.byzantine.terms import ByzantineTerms
-from backend.wire.byzantine_bodies import Judgement
+from backend.wire.byzantine_bodies import WorkFinding
 
 DELAY = 1.0
 TERMS = ByzantineTerms(seconds=10.0, patience=2.5 * DELAY, probation=6, audits=1, radius=1.0)
@@ -103,7 +103,7 @@ class Lies:
 
     send: Callable[[World, str, str, Any], list[tuple[float, Any]]] | None = None
     work: Callable[[AgreedState, str], Vector] | None = None
-    judge: Callable[[Judgement], Judgement | None] | None = None
+    judge: Callable[[WorkFinding], WorkFinding | None] | None = None
     event: Callable[[World, str, Any], Any] | None = None
 
 
@@ -124,7 +124,7 @@ class World:
         names = [f"{number:016x}" for number in range(seats)]
         self.hosts = {name: Host(name, hashlib.sha256(name.encode()).digest()) for name in names}
         self.identities = {name: client_keys.identity_key(host.private) for name, host in self.hosts.items()}
-        seated = Membership(tuple(Seat(name, self.identities[name]) for name in names))
+        seated = MeshMembership(tuple(SeatedMember(name, self.identities[name]) for name in names))
         first = AgreedState(0, bytes(32), bytes(32), random.randbytes(32), terms.radius or 0.0, seated)
         for host in self.hosts.values():
             host.state = first
@@ -180,14 +180,14 @@ class World:
         for event in waiting:
             self.give(host, event)
 
-    def _judgements(self, host: Host) -> list[Judgement]:
+    def _judgements(self, host: Host) -> list[WorkFinding]:
         state = host.state
         assert state is not None
         cases = list(state.court)
         audits = roles_of(state, self.terms.validators).audits
         if host.client in audits:
             cases.append(audits[host.client])
-        found = [Judgement(case.target, case.round, self._judge(case.target, case.round)) for case in cases]
+        found = [WorkFinding(case.target, case.round, self._judge(case.target, case.round)) for case in cases]
         judge = self.lies[host.client].judge if host.client in self.lies else None
         return [one for old in found if (one := judge(old) if judge else old) is not None]
 

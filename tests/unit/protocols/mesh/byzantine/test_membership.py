@@ -6,10 +6,10 @@ from typing import Any
 
 from backend.protocols.mesh.byzantine.membership import (
     MOST_SEATS,
-    Membership,
+    MeshMembership,
     Newcomer,
-    RoundRecord,
-    Seat,
+    RoundFacts,
+    SeatedMember,
     after_round,
 )
 
@@ -20,21 +20,21 @@ def identity(name: str) -> bytes:
     return name.encode().ljust(32, b"-")
 
 
-def seated(*names: str) -> Membership:
-    return Membership(tuple(Seat(name, identity(name)) for name in sorted(names)))
+def seated(*names: str) -> MeshMembership:
+    return MeshMembership(tuple(SeatedMember(name, identity(name)) for name in sorted(names)))
 
 
-def later(before: Membership, number: int, **happened: Any) -> Membership:
-    record = RoundRecord(number, before.identities(), **happened)
+def later(before: MeshMembership, number: int, **happened: Any) -> MeshMembership:
+    record = RoundFacts(number, before.identities(), **happened)
     return after_round(before, record, PROBATION, AUDITS)
 
 
-def clients(found: Membership) -> list[str]:
+def clients(found: MeshMembership) -> list[str]:
     return [one.client for one in found.seats]
 
 
 def test_a_newcomer_gets_a_seat_after_its_rounds_and_its_audits() -> None:
-    found = Membership(seated("a").seats, (Newcomer("n", identity("n")),))
+    found = MeshMembership(seated("a").seats, (Newcomer("n", identity("n")),))
     for number in range(1, PROBATION):
         found = later(found, number, passed=["n"] if number in (3, 9) else [])
     assert (clients(found), found.newcomers[0].audits) == (["a"], 2)
@@ -42,20 +42,20 @@ def test_a_newcomer_gets_a_seat_after_its_rounds_and_its_audits() -> None:
 
 
 def test_rounds_alone_earn_no_seat() -> None:
-    found = Membership(seated("a").seats, (Newcomer("n", identity("n")),))
+    found = MeshMembership(seated("a").seats, (Newcomer("n", identity("n")),))
     for number in range(1, 3 * PROBATION):
         found = later(found, number, passed=["n"] if number == 3 else [])
     assert clients(found) == ["a"]
 
 
 def test_wrong_work_begins_the_probation_again() -> None:
-    before = Membership((), (Newcomer("n", identity("n"), PROBATION - 1, AUDITS),))
+    before = MeshMembership((), (Newcomer("n", identity("n"), PROBATION - 1, AUDITS),))
     assert later(before, 5, failed=["n"]).newcomers == (Newcomer("n", identity("n")),)
 
 
 def test_who_did_not_work_gains_nothing() -> None:
-    before = Membership((), (Newcomer("n", identity("n"), 3, 1),))
-    assert after_round(before, RoundRecord(5, []), PROBATION, AUDITS) == before
+    before = MeshMembership((), (Newcomer("n", identity("n"), 3, 1),))
+    assert after_round(before, RoundFacts(5, []), PROBATION, AUDITS) == before
 
 
 def test_an_absent_member_rests_and_comes_back() -> None:
@@ -81,21 +81,21 @@ def test_who_keeps_its_part_of_the_coin_or_is_eliminated_loses_its_seat_and_is_n
 def test_a_convicted_identity_never_comes_back_under_another_name() -> None:
     found = later(seated("a", "b"), 3, convicted=["b"])
     assert (clients(found), found.banned) == (["a"], (identity("b"),))
-    record = RoundRecord(4, ["a"], entered=[Newcomer("b2", identity("b")), Newcomer("c", identity("c"))])
+    record = RoundFacts(4, ["a"], entered=[Newcomer("b2", identity("b")), Newcomer("c", identity("c"))])
     assert [one.client for one in after_round(found, record, PROBATION, AUDITS).newcomers] == ["c"]
 
 
 def test_free_seats_go_to_those_who_worked_longest() -> None:
     names = [f"s{number:02}" for number in range(MOST_SEATS - 1)]
     waiting = tuple(Newcomer(name, identity(name), rounds, AUDITS) for name, rounds in [("m", 30), ("n", 40)])
-    found = later(Membership(seated(*names).seats, waiting), 3)
+    found = later(MeshMembership(seated(*names).seats, waiting), 3)
     assert clients(found) == sorted([*names, "n"])
     assert [one.client for one in found.newcomers] == ["m"]
 
 
 def test_forty_false_names_with_the_work_of_four_hold_at_most_four_seats() -> None:
     """Whoever computes for four can have only four of its names work in a round."""
-    found = Membership(
+    found = MeshMembership(
         seated("a", "b").seats, tuple(Newcomer(f"x{k:02}", identity(f"x{k:02}")) for k in range(40))
     )
     for number in range(1, 15 * PROBATION):
@@ -103,6 +103,6 @@ def test_forty_false_names_with_the_work_of_four_hold_at_most_four_seats() -> No
         mine = [*names, *(one.client for one in found.newcomers)]
         worked = sorted(mine, key=lambda one: one not in names)[:4]
         absent = [one for one in names if one not in worked]
-        record = RoundRecord(number, ["a", "b", *worked], absent=absent, passed=worked)
+        record = RoundFacts(number, ["a", "b", *worked], absent=absent, passed=worked)
         found = after_round(found, record, PROBATION, AUDITS)
         assert sum(one.client.startswith("x") for one in found.seats) <= 4

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from backend.protocols.mesh.byzantine.membership import Membership, Seat
+from backend.protocols.mesh.byzantine.membership import MeshMembership, SeatedMember
 from backend.protocols.mesh.byzantine.roles import basis_of, roles_of
 from backend.protocols.mesh.byzantine.state import AgreedState, CheckedWork, WorkCase
 
 NAMES = [f"{number:016x}" for number in range(7)]
-SEATS = tuple(Seat(name, name.encode().ljust(32)) for name in NAMES)
-FIRST = AgreedState(0, bytes(32), bytes(32), bytes([1] * 32), 1.0, Membership(SEATS))
+SEATS = tuple(SeatedMember(name, name.encode().ljust(32)) for name in NAMES)
+FIRST = AgreedState(0, bytes(32), bytes(32), bytes([1] * 32), 1.0, MeshMembership(SEATS))
 LATER = replace(FIRST, round=3, works=tuple(CheckedWork(name, bytes(32)) for name in NAMES))
 
 
@@ -48,7 +48,7 @@ def test_who_was_removed_or_rests_has_no_part() -> None:
     assert gone.is_majority(4)
     assert not gone.is_majority(3)
     resting = replace(SEATS[3], absences=(3,))
-    rested = roles_of(replace(LATER, membership=Membership((*SEATS[:3], resting, *SEATS[4:]))), 0)
+    rested = roles_of(replace(LATER, membership=MeshMembership((*SEATS[:3], resting, *SEATS[4:]))), 0)
     assert NAMES[3] not in rested.seated
 
 

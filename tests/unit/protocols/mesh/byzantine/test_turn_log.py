@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from backend.crypto.client_keys import identity_key
-from backend.crypto.statements import NOTHING_BEFORE, Statement, TurnOfRound, coin_commitment, say
+from backend.crypto.statements import NOTHING_BEFORE, SignedStatement, TurnOfRound, coin_commitment, say
 from backend.protocols.mesh.byzantine.relaying import Relayed, signed_on, signers, windows
-from backend.protocols.mesh.byzantine.turn_log import Phase, TurnLog
+from backend.protocols.mesh.byzantine.turn_log import TurnLog, TurnPhase
 from backend.wire.byzantine_bodies import CommitBody, MadeBody, RevealBody, VerdictBody, encode_body
 
 KEYS = {f"{number:016x}": bytes([number] * 32) for number in range(1, 6)}
@@ -22,7 +22,7 @@ def log() -> TurnLog:
     return TurnLog(TURN, {client: identity_key(private) for client, private in KEYS.items()})
 
 
-def said(client: str, phase: str, body: object, turn: TurnOfRound = TURN) -> Statement:
+def said(client: str, phase: str, body: object, turn: TurnOfRound = TURN) -> SignedStatement:
     return say(KEYS[client], turn, phase, NOTHING_BEFORE, encode_body(body))  # type: ignore[arg-type]
 
 
@@ -32,7 +32,7 @@ def test_a_true_statement_is_kept_once() -> None:
     assert found.add(made) == ALICE
     assert found.add(made) is None
     assert found.knows(made)
-    assert found.said(Phase.MADE) == {ALICE: MadeBody(b"")}
+    assert found.said(TurnPhase.MADE) == {ALICE: MadeBody(b"")}
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_a_true_statement_is_kept_once() -> None:
     ],
     ids=["turn", "body", "number", "many", "phase", "forged", "bytes", "stranger"],
 )
-def test_anything_else_is_not(statement: Statement) -> None:
+def test_anything_else_is_not(statement: SignedStatement) -> None:
     found = log()
     assert found.add(statement) is None
     assert list(found.statements()) == []
@@ -60,7 +60,7 @@ def test_two_words_are_evidence_and_a_third_is_dropped() -> None:
     words = [said(ALICE, "made", MadeBody(bytes([number] * 32))) for number in range(3)]
     assert [found.add(word) for word in words] == [ALICE, ALICE, None]
     assert found.two_words() == {ALICE: (words[0], words[1])}
-    assert found.said(Phase.MADE) == {ALICE: MadeBody(bytes(32))}
+    assert found.said(TurnPhase.MADE) == {ALICE: MadeBody(bytes(32))}
 
 
 def test_a_coin_that_was_not_committed_to_counts_as_not_revealed() -> None:
@@ -68,7 +68,7 @@ def test_a_coin_that_was_not_committed_to_counts_as_not_revealed() -> None:
     for client, commitment in ((ALICE, coin_commitment(ALICE, COIN, SALT)), (BOB, bytes(32))):
         found.add(said(client, "commit", CommitBody([], commitment)))
         found.add(said(client, "reveal", RevealBody(COIN, SALT)))
-    assert list(found.said(Phase.REVEAL)) == [ALICE]
+    assert list(found.said(TurnPhase.REVEAL)) == [ALICE]
 
 
 def test_each_member_signs_once_for_what_it_passes_on() -> None:
