@@ -1,4 +1,4 @@
-"""An exchange of all statements of a turn: who lacks what, who can show it, and the same words for all.
+"""An exchange of all statements of a turn: who lacks what, who can show it, and the same statements for all.
 
 Times count from its begin, in patiences: at 0 everybody calls, and continues the turn as far as it can; at
 2 everybody says which of the bytes that others lack it has, and what came of disputed means; from 3 on
@@ -15,7 +15,7 @@ from backend.protocols.mesh.byzantine.outcome import disputed_parts
 from backend.protocols.mesh.byzantine.relaying import Relayed, signed_on, signers, windows
 from backend.protocols.mesh.byzantine.round_events import MeanRemade, RoundEffect, SayToAll, SendBytes
 from backend.protocols.mesh.byzantine.turn_log import TurnPhase, numbered
-from backend.protocols.mesh.byzantine.words import Words
+from backend.protocols.mesh.byzantine.turn_statements import TurnStatements
 from backend.wire.byzantine_bodies import Body, CallBody, PartFinding, ShownBody
 
 _SHOWN, _RELAYED = 2, 3
@@ -25,25 +25,33 @@ class StatementExchange:
     """Exchange `number` of a turn, as the active member `client` sees it. Owned by its machine."""
 
     def __init__(
-        self, words: Words, number: int, client: str, private: bytes, now: float, patience: float
+        self,
+        statements: TurnStatements,
+        number: int,
+        client: str,
+        private: bytes,
+        now: float,
+        patience: float,
     ) -> None:
-        self._words, self._number, self._client, self._private = words, number, client, private
+        self._statements, self._number, self._client, self._private = statements, number, client, private
         self._begin, self._patience, self._now = now, patience, now
         self._members = frozenset(
-            identity for one, identity in words.log.identities().items() if one in words.roles.active
+            identity
+            for one, identity in statements.log.identities().items()
+            if one in statements.roles.active
         )
-        self._windows = windows(len(words.roles.seated))
+        self._windows = windows(len(statements.roles.seated))
         self._shown = self._relayed = False
         self._asked = set[int]()
         self._findings = dict[int, PartFinding]()
         self._sent = set[tuple[bytes, str]]()
         self._effects = list[RoundEffect]()
-        self._held: Collection[bytes] = frozenset()
+        self._available: Collection[bytes] = frozenset()
 
     def call(self, phase: TurnPhase, lacks: list[bytes], disputed: list[int]) -> tuple[str, Body]:
         """Returns what this member, which has come to `phase`, says at the begin; tells what it has heard."""
         own = client_keys.identity_key(self._private)
-        heard = (one for one in self._words.log.statements() if one.identity != own)
+        heard = (one for one in self._statements.log.statements() if one.identity != own)
         self._effects += [SayToAll(Relayed(one)) for one in heard]
         return numbered("call", self._number), CallBody(phase.value, lacks, disputed)
 
@@ -52,7 +60,7 @@ class StatementExchange:
         return self._time_of(self._window + 1)
 
     def may_speak(self, now: float) -> bool:
-        """Whether words of the turn that are said now reach all before they are passed on."""
+        """Whether statements of the turn that are said now reach all before they are passed on."""
         self._now = max(now, self._now)
         return self._window < _SHOWN
 
@@ -74,24 +82,24 @@ class StatementExchange:
         """Whether a statement that arrives now counts: late ones need signatures of others."""
         self._now = max(now, self._now)
         window = self._window
-        turn: TurnOfRound = self._words.log.turn
+        turn: TurnOfRound = self._statements.log.turn
         return window < _RELAYED or signers(turn, relayed, self._members) >= window - _RELAYED + 2
 
     def learned(self, relayed: Relayed, client: str, now: float) -> None:
         """Passes on a statement that is new."""
         self._now = max(now, self._now)
-        if self._relayed and client in self._words.roles.active:
-            passed = signed_on(self._private, self._words.log.turn, relayed)
+        if self._relayed and client in self._statements.roles.active:
+            passed = signed_on(self._private, self._statements.log.turn, relayed)
             self._effects.append(SayToAll(passed))
 
-    def proceed(self, now: float, held: Collection[bytes]) -> None:
+    def proceed(self, now: float, available: Collection[bytes]) -> None:
         """Takes the time, and the digests of all bytes that this member has."""
-        self._now, self._held = max(now, self._now), held
+        self._now, self._available = max(now, self._now), available
         self._show()
         if self._window >= _RELAYED and not self._relayed:
             self._relayed = True
-            for statement in list(self._words.log.statements()):
-                passed = signed_on(self._private, self._words.log.turn, Relayed(statement))
+            for statement in list(self._statements.log.statements()):
+                passed = signed_on(self._private, self._statements.log.turn, Relayed(statement))
                 self._effects.append(SayToAll(passed))
 
     def to_say(self) -> list[tuple[str, Body]]:
@@ -102,18 +110,18 @@ class StatementExchange:
         wanted = sorted({digest for lacks in self._lacks().values() for digest in lacks})
         findings = [
             self._findings.get(part, PartFinding(part, None))
-            for part in disputed_parts(self._words, self._number)
+            for part in disputed_parts(self._statements, self._number)
         ]
-        held = [digest for digest in wanted if digest in self._held]
-        return [(numbered("shown", self._number), ShownBody(held, findings))]
+        available = [digest for digest in wanted if digest in self._available]
+        return [(numbered("shown", self._number), ShownBody(available, findings))]
 
     def to_remake(self) -> list[int]:
         """Returns the disputed parts of which this member has all pieces by now, each once."""
-        pieces = self._words.pieces()
+        pieces = self._statements.pieces()
         found = []
-        for part in disputed_parts(self._words, self._number):
+        for part in disputed_parts(self._statements, self._number):
             needed = {digests[part] for digests in pieces.values()}
-            if part not in self._asked and needed.issubset(self._held):
+            if part not in self._asked and needed.issubset(self._available):
                 self._asked.add(part)
                 found.append(part)
         return found
@@ -128,26 +136,29 @@ class StatementExchange:
         return effects
 
     def _lacks(self) -> dict[str, list[bytes]]:
-        said = self._words.log.said(numbered("call", self._number))
+        said = self._statements.log.said(numbered("call", self._number))
         return {
             client: body.lacks
             for client, body in said.items()
-            if client in self._words.roles.active and isinstance(body, CallBody)
+            if client in self._statements.roles.active and isinstance(body, CallBody)
         }
 
     def _show(self) -> None:
         """Sends bytes that others lack: own ones to all, those of others to who asked."""
-        own = {*self._words.pieces().get(self._client, []), self._words.means().get(self._client, b"")}
-        everybody = [client for client in self._words.roles.active if client != self._client]
+        own = {
+            *self._statements.pieces().get(self._client, []),
+            self._statements.means().get(self._client, b""),
+        }
+        everybody = [client for client in self._statements.roles.active if client != self._client]
         for client, lacks in self._lacks().items():
             for digest in lacks:
-                if digest in self._held:
+                if digest in self._available:
                     self._send(digest, everybody if digest in own else [client])
-        workers = self._words.roles.workers
-        for part in disputed_parts(self._words, self._number):
-            for worker, digests in self._words.pieces().items():
+        workers = self._statements.roles.workers
+        for part in disputed_parts(self._statements, self._number):
+            for worker, digests in self._statements.pieces().items():
                 # The owner has all pieces of its part, and workers their own.
-                if digests[part] in self._held and self._client in (worker, workers[part]):
+                if digests[part] in self._available and self._client in (worker, workers[part]):
                     self._send(digests[part], everybody)
 
     def _send(self, digest: bytes, clients: list[str]) -> None:

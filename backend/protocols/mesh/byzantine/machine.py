@@ -89,7 +89,7 @@ class ByzantineRound:
         self._removed = dict[str, Removal]()
         self._judgements = list[WorkFinding]()
         self._early = list[Relayed]()
-        self._held = set[bytes]()
+        self._available = set[bytes]()
         self._turns = 0
         # With a result or without one this member still takes part in exchanges.
         self.over = False
@@ -120,16 +120,16 @@ class ByzantineRound:
                 # Of an earlier turn there were more parts.
                 if len(pieces) == (len(turn.roles.workers) if turn.works else 0):
                     turn.pieces = pieces
-                    self._held.update(pieces)
+                    self._available.update(pieces)
             case WorkJudged(judgement):
                 self._judgements.append(judgement)
             case StatementReceived(relayed):
                 self._hear(relayed)
             case BytesReceived(digest):
-                self._held.add(digest)
+                self._available.add(digest)
             case MeanMade(digest) if "made" in turn.asked and turn.mean is None:
                 turn.mean = digest
-                self._held.add(digest)
+                self._available.add(digest)
             case MeansChecked() if "checked" in turn.asked and turn.checked is None:
                 turn.checked = event
             case MeanRemade() if turn.exchange is not None:
@@ -178,7 +178,7 @@ class ByzantineRound:
     def _proceed(self) -> None:
         """Says what is due and enters the next phases, until nothing changes any more."""
         while True:
-            before = self.turn.place()
+            before = self.turn.progress()
             if self.turn.exchange is not None:
                 self._go_on_exchanging()
             elif self._is_called():
@@ -187,7 +187,7 @@ class ByzantineRound:
             if not self.over and (exchange is None or exchange.may_speak(self._now)):
                 self._speak()
                 self._advance()
-            if before == self.turn.place() or (self.over and self.turn.exchange is None):
+            if before == self.turn.progress() or (self.over and self.turn.exchange is None):
                 return
 
     def _speak(self) -> None:
@@ -249,21 +249,21 @@ class ByzantineRound:
             return None
         weights, slots = turn.stepped.weights, turn.stepped.slots
         turn.next = next_state(
-            self._state, self._terms, turn.words, self._removed, turn.sizes(), weights, slots
+            self._state, self._terms, turn.statements, self._removed, turn.sizes(), weights, slots
         )
         digest = turn.next.digest()
         return VerdictBody(digest) if turn.majority() in (None, digest) else None
 
     def _ask(self, what: str, needed: tuple[bytes, ...], effect: RoundEffect) -> None:
         """Asks the host once, as soon as it has all bytes."""
-        if what not in self.turn.asked and self._held.issuperset(needed):
+        if what not in self.turn.asked and self._available.issuperset(needed):
             self.turn.asked.add(what)
             self._effects.append(effect)
 
     def _advance(self) -> None:
         """Enters the next phase once all said what is due in this one; decides in the last."""
         turn = self.turn
-        if turn.phase is not TurnPhase.VERDICT and not turn.words.lacking(turn.phase):
+        if turn.phase is not TurnPhase.VERDICT and not turn.statements.lacking(turn.phase):
             turn.phase = PHASES[PHASES.index(turn.phase) + 1]
             turn.due = self._now + 2 * self._terms.patience
         elif turn.exchange is None:
@@ -278,7 +278,7 @@ class ByzantineRound:
         Abraham et al. 2020, Sync HotStuff: after this time others know of this majority, too.
         """
         turn, patience = self.turn, self._terms.patience
-        states, agreed = turn.words.states(), turn.majority()
+        states, agreed = turn.statements.states(), turn.majority()
         if len(states) > 1 or (turn.next is None and turn.doubted(self._terms.far)):
             self._call()
         elif agreed is not None:
@@ -305,17 +305,17 @@ class ByzantineRound:
         turn = self.turn
         turn.exchanges += 1
         turn.exchange = StatementExchange(
-            turn.words, turn.exchanges, self._client, self._private, self._now, self._terms.patience
+            turn.statements, turn.exchanges, self._client, self._private, self._now, self._terms.patience
         )
         doubts = turn.phase is TurnPhase.VERDICT and turn.next is None
-        lacks = [] if self.over else turn.lacks(self._held)
+        lacks = [] if self.over else turn.lacks(self._available)
         self._say(*turn.exchange.call(turn.phase, lacks, turn.doubted(self._terms.far) if doubts else []))
 
     def _go_on_exchanging(self) -> None:
         turn, exchange = self.turn, self.turn.exchange
         if exchange is None:
             return
-        exchange.proceed(self._now, self._held)
+        exchange.proceed(self._now, self._available)
         for phase, body in exchange.to_say():
             self._say(phase, body)
         for part in exchange.to_remake():
@@ -324,7 +324,7 @@ class ByzantineRound:
         self._effects += exchange.flush()
         if exchange.is_over(self._now):
             turn.exchange = None
-            self._apply(outcome_of(turn.words, turn.exchanges, turn.excused, turn.settled))
+            self._apply(outcome_of(turn.statements, turn.exchanges, turn.excused, turn.settled))
 
     def _apply(self, outcome: Outcome) -> None:
         if self.over:
@@ -334,7 +334,7 @@ class ByzantineRound:
                 self._end(state)
             case Removed(why):
                 for client, reason in why.items():
-                    evidence = self.turn.words.evidence(client, reason)
+                    evidence = self.turn.statements.evidence(client, reason)
                     self._effects.append(RemoveClient(client, reason, evidence))
                 self._removed |= why
                 self.turn = self._next_turn()

@@ -13,27 +13,27 @@ from backend.protocols.mesh.byzantine.roles import TurnRoles
 from backend.protocols.mesh.byzantine.state import AgreedState, CheckedWork, WorkCase
 from backend.protocols.mesh.byzantine.terms import ByzantineTerms
 from backend.protocols.mesh.byzantine.turn_log import TurnPhase
-from backend.protocols.mesh.byzantine.words import Words
+from backend.protocols.mesh.byzantine.turn_statements import TurnStatements
 from backend.wire.byzantine_bodies import CommitBody, WorkFinding
 
 
 def next_state(
     state: AgreedState,
     terms: ByzantineTerms,
-    words: Words,
+    statements: TurnStatements,
     removed: Mapping[str, Removal],
     sizes: Sequence[int],
     weights: bytes,
     slots: bytes,
 ) -> AgreedState:
-    """Returns the state after the turn of `words`, which is complete.
+    """Returns the state after the turn of `statements`, which is complete.
 
     `removed` were removed in earlier turns of the round. `sizes` are those of the parts, `weights` and
     `slots` SHA-256 after the outer step.
     """
-    roles, log = words.roles, words.log
-    seen = words.newcomers()
-    judged = _judgements(words)
+    roles, log = statements.roles, statements.log
+    seen = statements.newcomers()
+    judged = _judgements(statements)
     passed, failed, court, doubtful = _audited(state, roles, judged)
     convicted, lost = _court(state, roles, judged)
     known = state.membership.identities()
@@ -50,12 +50,12 @@ def next_state(
     )
     works = {client: log.digest_of(TurnPhase.COMMIT, client) for client in roles.workers}
     works |= {one.client: one.commit for one in seen}
-    checks = list(words.checks().values())
+    checks = list(statements.checks().values())
     return AgreedState(
         round=state.round + 1,
         weights=weights,
         slots=slots,
-        coin=tossed_coin(words.coins()),
+        coin=tossed_coin(statements.coins()),
         radius=measured_radius(checks, sizes) if terms.radius is None else terms.radius,
         membership=after_round(state.membership, record, terms.probation, terms.audits),
         works=tuple(CheckedWork(client, works[client]) for client in sorted(works)),
@@ -66,8 +66,8 @@ def next_state(
     )
 
 
-def _judgements(words: Words) -> dict[str, list[WorkFinding]]:
-    said = words.of(TurnPhase.COMMIT)
+def _judgements(statements: TurnStatements) -> dict[str, list[WorkFinding]]:
+    said = statements.of(TurnPhase.COMMIT)
     return {client: body.judgements for client, body in said.items() if isinstance(body, CommitBody)}
 
 

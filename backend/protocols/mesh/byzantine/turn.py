@@ -13,7 +13,7 @@ from backend.protocols.mesh.byzantine.roles import TurnRoles
 from backend.protocols.mesh.byzantine.round_events import MeanRemade, MeansChecked, OuterStepped
 from backend.protocols.mesh.byzantine.state import AgreedState
 from backend.protocols.mesh.byzantine.turn_log import TurnLog, TurnPhase
-from backend.protocols.mesh.byzantine.words import Words
+from backend.protocols.mesh.byzantine.turn_statements import TurnStatements
 from backend.wire.byzantine_bodies import SeenWork
 
 
@@ -51,7 +51,7 @@ class Turn:
     settled: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        self.words = Words(self.log, self.roles)
+        self.statements = TurnStatements(self.log, self.roles)
 
     @property
     def turn(self) -> TurnOfRound:
@@ -82,17 +82,17 @@ class Turn:
 
     def pieces_of(self, part: int) -> tuple[bytes, ...]:
         """Returns the digests of all pieces of a part, by worker, once all committed to theirs."""
-        pieces = self.words.pieces()
+        pieces = self.statements.pieces()
         return tuple(pieces[worker][part] for worker in self.roles.workers)
 
     def means(self) -> tuple[bytes, ...]:
         """Returns the digests of all means, by part, once all owners committed to theirs."""
-        means = self.words.means()
+        means = self.statements.means()
         return tuple(means[owner] for owner in self.roles.workers)
 
     def tossed(self) -> bytes:
         """Returns the coin, once all revealed their parts of it."""
-        return tossed_coin(self.words.coins())
+        return tossed_coin(self.statements.coins())
 
     def seen_newcomers(self, clients: Mapping[str, bytes], seats: Collection[str]) -> list[SeenWork]:
         """Returns the work of clients without a seat that this member heard of."""
@@ -103,21 +103,21 @@ class Turn:
             if client not in seats
         ]
 
-    def lacks(self, held: Collection[bytes]) -> list[bytes]:
+    def lacks(self, available: Collection[bytes]) -> list[bytes]:
         """Returns the digests of bytes that this member waits for in its phase, if it holds these."""
         needed: tuple[bytes, ...] = ()
         if self.phase is TurnPhase.MADE and self.works and self.mean is None:
             needed = self.pieces_of(self.part)
         elif self.phase in (TurnPhase.CHECK, TurnPhase.VERDICT):
             needed = self.means()
-        return sorted({digest for digest in needed if digest not in held})
+        return sorted({digest for digest in needed if digest not in available})
 
     def doubted(self, far: float) -> list[int]:
         """Returns the parts whose mean this member doubts, and nobody has made again.
 
         `far` is in radii. All numbers are known.
         """
-        workers, checks = self.roles.workers, self.words.checks()
+        workers, checks = self.roles.workers, self.statements.checks()
         doubted = set[int]()
         if self.radius:
             radii = [self.part_radius(part) for part in range(len(workers))]
@@ -139,14 +139,14 @@ class Turn:
             return [], True
         products = dict(zip(workers, remade.products, strict=True))
         lengths = dict(zip(workers, remade.lengths, strict=True))
-        wrong = wrong_checks(self.words.checks(), remade.part, products, lengths)
+        wrong = wrong_checks(self.statements.checks(), remade.part, products, lengths)
         return [workers.index(client) for client in wrong], False
 
     def majority(self) -> bytes | None:
         """Returns a state that more than half signed; None if there is none."""
-        states = self.words.states()
+        states = self.statements.states()
         return next((one for one, count in states.items() if self.roles.is_majority(count)), None)
 
-    def place(self) -> tuple[object, ...]:
+    def progress(self) -> tuple[object, ...]:
         """Returns what changes whenever something more may follow."""
         return self.turn, self.phase, len(self.said), self.exchanges, self.exchange is None

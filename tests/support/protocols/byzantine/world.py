@@ -294,7 +294,7 @@ class World:
     def _checked(self, host: Host, effect: events.CheckMeans) -> events.MeansChecked:
         assert host.machine is not None
         machine = host.machine
-        workers, pieces = machine.turn.roles.workers, machine.turn.words.pieces()
+        workers, pieces = machine.turn.roles.workers, machine.turn.statements.pieces()
         own = workers.index(host.client)
         products, lengths = list[float](), list[float]()
         for part, digest in enumerate(effect.means):

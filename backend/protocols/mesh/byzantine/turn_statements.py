@@ -1,4 +1,4 @@
-"""What counts as said in a phase: the words of active members that are as their roles require."""
+"""What counts as said in a phase: the statements of active members that are as their roles require."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _DIGEST = 32
 
 
 @dataclass(frozen=True)
-class Words:
-    """The words of a turn by active members, out of its log."""
+class TurnStatements:
+    """The statements of a turn by active members, out of its log."""
 
     log: TurnLog
     roles: TurnRoles
