@@ -99,6 +99,7 @@ class ByzantineRound:
 
     def happened(self, event: RoundEvent, now: float) -> list[RoundEffect]:
         """Returns the effects of an event, and of the begin. One that makes no sense changes nothing."""
+        self._notice_pause(now)
         self._now = max(now, self._now)
         self._take(event)
         self._proceed()
@@ -112,6 +113,13 @@ class ByzantineRound:
         return None if self.over else self.turn.due
 
     # Events.
+
+    def _notice_pause(self, now: float) -> None:
+        """Ends without a result if this process slept: what it did not hear in time may matter."""
+        due = self.timer()
+        if due is not None and now > due + self._terms.patience / 2 and not self.over:
+            self._fail("This device slept during the round, or was too busy.")
+            self.turn.exchange = None
 
     def _take(self, event: RoundEvent) -> None:
         turn = self.turn

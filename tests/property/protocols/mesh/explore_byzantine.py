@@ -12,6 +12,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Iterable
+from functools import partial
 from multiprocessing import get_context
 from random import Random
 
@@ -33,40 +34,54 @@ def play(seed: int, counts: Counter[str]) -> None:
         lies = {name: liar(random, names, liars) for name in liars}
         world = World(seats, random, lies)
         told = {name: one.told for name, one in lies.items()}
+        others = [name for name in names if name not in liars]
+        sleepers = random.sample(others, random.randint(0, (seats - 1) // 2 - len(liars)))
+        for name in sleepers:
+            begin, seconds = random.uniform(0.0, 40.0), random.choice((1.0, 5.0, 20.0, 1000.0))
+            world.at(begin, partial(world.sleep, name, begin + seconds))
+            told[name] = [f"sleeps at {begin:.1f} for {seconds}"]
         for number in range(ROUNDS):
             world.play_round()
             try:
-                check(world, liars)
+                check(world, liars, sleepers)
             except AssertionError as error:
                 raise AssertionError(
                     f"{error} (round {number + 1} of {seats} seats, liars {told})"
                 ) from error
             counts["rounds"] += 1
             counts["frames"] += world.frames
-            counts["removed"] += len(world.honest[0].removed)
+            counts["removed"] += max(len(host.removed) for host in world.honest)
             world.settle()
         counts["banned"] += len(world.honest[0].state.membership.banned if world.honest[0].state else ())
         counts["schedules"] += 1
 
 
-def check(world: World, liars: list[str]) -> None:
-    """Raises AssertionError where two honest members differ, one is punished, or one has no result."""
+def check(world: World, liars: list[str], sleepers: list[str]) -> None:
+    """Raises AssertionError where two honest members differ, one is punished, or one has no result.
+
+    Those who sleep may count as absent, and know of no result.
+    """
     results = set()
     for host in world.honest:
-        assert host.result is not None, f"{host.client} has no result: {host.failure}"
+        if host.result is None:
+            assert host.client in sleepers, f"{host.client} has no result: {host.failure}"
+            continue
         results.add(host.result.digest() if isinstance(host.result, AgreedState) else host.result)
-        punished = {client: why for client, why in host.removed.items() if client not in liars}
-        assert not punished, f"{host.client} removed honest members: {punished}"
+        wrongly = {client: why for client, why in host.removed.items() if client not in liars}
+        assert CONVICTED.isdisjoint(wrongly.values()), f"{host.client} convicted honest members: {wrongly}"
+        assert wrongly.keys() <= set(sleepers), f"{host.client} removed honest members: {wrongly}"
         if isinstance(host.result, AgreedState):
-            membership = host.result.membership
-            seats = {seat.client: seat for seat in membership.seats}
-            for other in world.honest:
-                assert world.identities[other.client] not in membership.banned, f"{other.client} was banned"
-                assert other.client in seats, f"{other.client} lost its seat"
-                assert not seats[other.client].absences, f"{other.client} counts as absent"
+            _check_membership(world, host.result, sleepers)
     assert len(results) == 1, f"results differ: {[one.hex()[:8] for one in results]}"
-    convicted = {client for host in world.honest for client, why in host.removed.items() if why in CONVICTED}
-    assert convicted <= set(liars)
+
+
+def _check_membership(world: World, state: AgreedState, sleepers: list[str]) -> None:
+    seats = {seat.client: seat for seat in state.membership.seats}
+    for host in world.honest:
+        assert world.identities[host.client] not in state.membership.banned, f"{host.client} was banned"
+        if host.client not in sleepers:
+            assert host.client in seats, f"{host.client} lost its seat"
+            assert not seats[host.client].absences, f"{host.client} counts as absent"
 
 
 def explore(seeds: Iterable[int]) -> tuple[Counter[str], list[tuple[int, str]]]:

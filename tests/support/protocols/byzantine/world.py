@@ -140,6 +140,10 @@ class World:
     def at(self, time: float, action: Callable[[], None]) -> None:
         heapq.heappush(self._queue, (time, next(self._order), action))
 
+    def sleep(self, name: str, until: float) -> None:
+        """Lets a process stand still; what arrives meanwhile waits for it."""
+        self.hosts[name].paused_until = until
+
     def play_round(self) -> None:
         """Plays one round of all who know the newest state and have a seat."""
         newest = max(

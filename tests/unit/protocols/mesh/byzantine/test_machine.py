@@ -168,3 +168,14 @@ def test_statements_of_a_former_turn_change_nothing() -> None:
     world = played({LIAR: Lies(send=repeats)}, rounds=3)
     assert agreed(world).round == 3
     assert removed(world) == {}
+
+
+def test_a_device_that_sleeps_has_no_result_of_its_own_and_costs_the_others_none() -> None:
+    world = World(SEATS, Random(4), {})
+    world.at(8.0, lambda: world.sleep(NAMES[2], 300.0))
+    world.play_round()
+    sleeper, others = world.hosts[NAMES[2]], [host for host in world.honest if host.client != NAMES[2]]
+    assert (sleeper.result, sleeper.failure) == (None, "This device slept during the round, or was too busy.")
+    results = {host.result.digest() for host in others if isinstance(host.result, AgreedState)}
+    assert len(results) == 1
+    assert all(isinstance(host.result, AgreedState) for host in others)
