@@ -1,6 +1,6 @@
 """What members of a Byzantine mesh sign in a round: the bodies of their statements, one for each phase.
 
-docs/reference/byzantine-mesh.md is the specification. A body is encoded once, by who signs it.
+docs/decisions/0101-byzantine-rounds.md has the protocol. A body is encoded once, by the member that signs it.
 """
 
 from __future__ import annotations
