@@ -60,8 +60,8 @@ class RoundFacts:
     """What members did in round `number`, as all agreed; clients throughout.
 
     `absent` did not say what was due, `unrevealed` committed to a part of the coin and kept it, and
-    `convicted` are banned on evidence. `passed` and `failed` were audited. `eliminated` are pairs between
-    whom a piece was lost, and nobody else can tell whose fault it was.
+    `convicted` are banned on evidence. `passed` and `failed` were audited. `withheld` showed their work
+    to no majority.
     """
 
     number: int
@@ -71,7 +71,7 @@ class RoundFacts:
     convicted: Collection[str] = ()
     passed: Collection[str] = ()
     failed: Collection[str] = ()
-    eliminated: Collection[str] = ()
+    withheld: Collection[str] = ()
     entered: Sequence[Newcomer] = field(default_factory=tuple)
 
 
@@ -83,7 +83,7 @@ def after_round(before: MeshMembership, record: RoundFacts, probation: int, audi
     known = before.identities()
     convicted = {known[client] for client in record.convicted if client in known}
     banned = tuple(sorted({*before.banned, *convicted}))
-    lost = {*record.unrevealed, *record.convicted, *record.eliminated}
+    lost = {*record.unrevealed, *record.convicted, *record.withheld}
     seats = [
         seat
         for old in before.seats

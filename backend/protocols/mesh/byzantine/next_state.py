@@ -35,7 +35,7 @@ def next_state(
     seen = statements.newcomers()
     judged = _judgements(statements)
     passed, failed, court, doubtful = _audited(state, roles, judged)
-    convicted, lost = _court(state, roles, judged)
+    convicted, withheld = _court(state, roles, judged)
     known = state.membership.identities()
     record = RoundFacts(
         number=state.round + 1,
@@ -45,7 +45,7 @@ def next_state(
         convicted=[*(client for client, why in removed.items() if why in CONVICTED), *convicted],
         passed=passed,
         failed=failed,
-        eliminated=lost,
+        withheld=withheld,
         entered=[Newcomer(one.client, one.identity, 1) for one in seen if one.client not in known],
     )
     works = {client: log.digest_of(TurnPhase.COMMIT, client) for client in roles.workers}
@@ -97,7 +97,7 @@ def _court(
     state: AgreedState, roles: TurnRoles, judged: Mapping[str, Sequence[WorkFinding]]
 ) -> tuple[list[str], list[str]]:
     """Returns whom the court convicts, and whose work was shown to no majority."""
-    convicted, lost = list[str](), list[str]()
+    convicted, withheld = list[str](), list[str]()
     for case in state.court:
         found = Counter(_found(judgements, case) for judgements in judged.values())
         if roles.is_majority(found["other"]):
@@ -105,8 +105,8 @@ def _court(
         elif roles.is_majority(found["same"]):
             convicted.append(case.validator)
         elif roles.is_majority(found["missing"]):
-            lost.append(case.target)
-    return convicted, lost
+            withheld.append(case.target)
+    return convicted, withheld
 
 
 def _found(judgements: Sequence[WorkFinding], case: WorkCase) -> str | None:

@@ -24,11 +24,6 @@ class TurnRoles:
     workers: tuple[str, ...]
     audits: dict[str, WorkCase]
 
-    @property
-    def active_set(self) -> frozenset[str]:
-        """The active clients, to look one up."""
-        return frozenset(self.active)
-
     def is_majority(self, count: int) -> bool:
         """Whether so many are more than half of all seated."""
         return 2 * count > len(self.seated)

@@ -91,7 +91,7 @@ def explore(seeds: Iterable[int]) -> tuple[Counter[str], list[tuple[int, str]]]:
     for seed in seeds:
         try:
             play(seed, counts)
-        except Exception:  # Whatever a schedule brings to light is told, with its seed.
+        except Exception:  # Any fault is reported with the seed of its schedule.
             failed.append((seed, traceback.format_exc()))
     return counts, failed
 

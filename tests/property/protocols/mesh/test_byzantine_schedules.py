@@ -1,4 +1,4 @@
-"""Whatever fewer than half of the members do, honest ones end with the same state and keep their seats."""
+"""Fewer than half of the members can neither divide honest ones nor take their seats."""
 
 from __future__ import annotations
 

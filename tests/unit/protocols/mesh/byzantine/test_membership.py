@@ -73,8 +73,8 @@ def test_the_third_absence_within_the_probation_costs_the_seat() -> None:
     assert clients(later(found, 1 + PROBATION, absent=["b"])) == ["a", "b"]
 
 
-def test_who_keeps_its_part_of_the_coin_or_is_eliminated_loses_its_seat_and_is_not_banned() -> None:
-    found = later(seated("a", "b", "c"), 3, unrevealed=["b"], eliminated=["c"])
+def test_who_keeps_back_its_part_of_the_coin_or_its_work_loses_its_seat_and_is_not_banned() -> None:
+    found = later(seated("a", "b", "c"), 3, unrevealed=["b"], withheld=["c"])
     assert (clients(found), found.banned) == (["a"], ())
 
 
@@ -94,7 +94,7 @@ def test_free_seats_go_to_those_who_worked_longest() -> None:
 
 
 def test_forty_false_names_with_the_work_of_four_hold_at_most_four_seats() -> None:
-    """Whoever computes for four can have only four of its names work in a round."""
+    """A participant that computes for four can have only four of its names work in a round."""
     found = MeshMembership(
         seated("a", "b").seats, tuple(Newcomer(f"x{k:02}", identity(f"x{k:02}")) for k in range(40))
     )

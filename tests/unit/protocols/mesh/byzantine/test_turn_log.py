@@ -10,7 +10,7 @@ from backend.crypto.client_keys import identity_key
 from backend.crypto.statements import NOTHING_BEFORE, SignedStatement, TurnOfRound, coin_commitment, say
 from backend.protocols.mesh.byzantine.relaying import Relayed, signed_on, signers, windows
 from backend.protocols.mesh.byzantine.turn_log import TurnLog, TurnPhase
-from backend.wire.byzantine_bodies import CommitBody, MadeBody, RevealBody, VerdictBody, encode_body
+from backend.wire.byzantine_bodies import Body, CommitBody, MadeBody, RevealBody, VerdictBody, encode_body
 
 KEYS = {f"{number:016x}": bytes([number] * 32) for number in range(1, 6)}
 ALICE, BOB = list(KEYS)[:2]
@@ -22,8 +22,8 @@ def log() -> TurnLog:
     return TurnLog(TURN, {client: identity_key(private) for client, private in KEYS.items()})
 
 
-def said(client: str, phase: str, body: object, turn: TurnOfRound = TURN) -> SignedStatement:
-    return say(KEYS[client], turn, phase, NOTHING_BEFORE, encode_body(body))  # type: ignore[arg-type]
+def said(client: str, phase: str, body: Body, turn: TurnOfRound = TURN) -> SignedStatement:
+    return say(KEYS[client], turn, phase, NOTHING_BEFORE, encode_body(body))
 
 
 def test_a_true_statement_is_kept_once() -> None:
