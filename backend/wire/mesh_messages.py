@@ -12,6 +12,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct, field
 
+from backend.wire.byzantine_messages import ByzantineRules
 from backend.wire.fields import Count, Hash, Kind, Sums, Text, Token, WireFrame, Word
 from backend.wire.mesh_fields import (
     MOST_IN_CHAIN,
@@ -192,6 +193,7 @@ class Entered(WireFrame, frozen=True, tag="entered"):
 
     `run` identifies the run of the task; rounds count from 0, and a restarted task gets a new run.
     `outer` is the step that each peer makes before averaging (docs/reference/mesh.md, "What is averaged").
+    With `byzantine` the peers check each other, and what they do follows from these rules.
     """
 
     task: str
@@ -203,6 +205,7 @@ class Entered(WireFrame, frozen=True, tag="entered"):
     weights: Hash
     outer: Outer
     ice: Annotated[list[IceServer], Meta(max_length=8)]
+    byzantine: ByzantineRules | None = None
 
 
 class Neighbour(Struct, frozen=True, forbid_unknown_fields=True):

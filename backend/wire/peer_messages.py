@@ -11,6 +11,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from backend.wire.byzantine_messages import AskState, Say, Show, TellState
 from backend.wire.fields import Count, Hash, Text, WireFrame
 from backend.wire.mesh_fields import (
     MOST_IN_GROUP,
@@ -224,4 +225,6 @@ class Attest(OfGroup, frozen=True, tag="attest"):
 GroupFrame = Begin | Piece | Mean | Holds | Complain | Ask | Config | Give | Change | Decide | GiveUp | Attest
 # Rounds without the server: docs/decisions/0033-without-a-server.md.
 OnwardFrame = Unattended | SetOut | Attended | Trained | Group | Evaluation
-PeerFrame = Beat | Passing | Passed | Fetch | Weights | OnwardFrame | GroupFrame
+ByzantineGroupFrame = Say | Show
+ByzantineFrame = ByzantineGroupFrame | AskState | TellState
+PeerFrame = Beat | Passing | Passed | Fetch | Weights | OnwardFrame | GroupFrame | ByzantineFrame

@@ -19,6 +19,7 @@ MODULES = (
     "messages",
     "unit_messages",
     "mesh_fields",
+    "byzantine_messages",
     "mesh_messages",
     "peer_messages",
 )

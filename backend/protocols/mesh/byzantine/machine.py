@@ -41,7 +41,7 @@ from backend.protocols.mesh.byzantine.round_events import (
     WorkReady,
 )
 from backend.protocols.mesh.byzantine.state import AgreedState
-from backend.protocols.mesh.byzantine.terms import ByzantineTerms
+from backend.wire.byzantine_messages import ByzantineTerms
 from backend.protocols.mesh.byzantine.turn import Turn
 from backend.protocols.mesh.byzantine.turn_log import PHASES, TurnLog, TurnPhase, numbered
 from backend.wire.byzantine_bodies import (
@@ -64,7 +64,7 @@ Toss = Callable[[], tuple[bytes, bytes]]
 class ByzantineRound:
     """The round of task `task` (its `run` is hexadecimal) after `state`, for the seated member `client`.
 
-    `private` is its Ed25519 key, `clients` are all in the mesh, with identities. `bounds` gives the limits
+    `attempt` is the round and group of the convener's order. `private` is its Ed25519 key, `clients` are all in the mesh, with identities. `bounds` gives the limits
     of a number of parts of the vector, `toss` draws for each turn. Owned by its host.
     """
 
@@ -74,6 +74,7 @@ class ByzantineRound:
         run: str,
         terms: ByzantineTerms,
         state: AgreedState,
+        attempt: tuple[int, int],
         client: str,
         private: bytes,
         clients: Mapping[str, bytes],
@@ -82,6 +83,7 @@ class ByzantineRound:
         toss: Toss,
     ) -> None:
         self._task, self._run, self._terms, self._state = task, run, terms, state
+        self._attempt = attempt
         self._client, self._private, self._bounds, self._toss = client, private, bounds, toss
         self._clients = {**clients, **state.membership.identities()}
         self._now = now
@@ -170,7 +172,7 @@ class ByzantineRound:
     def _next_turn(self) -> Turn:
         self._turns += 1
         roles = roles_of(self._state, self._terms.validators, self._removed)
-        basis = basis_of(self._state, roles.active)
+        basis = basis_of(self._state, self._attempt, roles.active)
         of_round = TurnOfRound(self._task, self._run, self._state.round + 1, self._turns, basis)
         log = TurnLog(of_round, self._clients)
         due = self._now + self._terms.seconds

@@ -11,7 +11,7 @@ from backend.protocols.mesh.byzantine.membership import Newcomer, RoundFacts, af
 from backend.protocols.mesh.byzantine.outcome import CONVICTED, Removal
 from backend.protocols.mesh.byzantine.roles import TurnRoles
 from backend.protocols.mesh.byzantine.state import AgreedState, CheckedWork, WorkCase
-from backend.protocols.mesh.byzantine.terms import ByzantineTerms
+from backend.wire.byzantine_messages import ByzantineTerms
 from backend.protocols.mesh.byzantine.turn_log import TurnPhase
 from backend.protocols.mesh.byzantine.turn_statements import TurnStatements
 from backend.wire.byzantine_bodies import CommitBody, WorkFinding
@@ -61,6 +61,7 @@ def next_state(
         works=tuple(CheckedWork(client, works[client]) for client in sorted(works)),
         court=tuple(court),
         doubtful=tuple(doubtful),
+        rules=state.rules,
         before=state.digest(),
         said=log.transcript(roles.active),
     )

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from backend.crypto.round_context import fields
+from backend.crypto.round_context import fields, integer
 from backend.protocols.mesh.byzantine.drawn_work import drawn_order, validations
 from backend.protocols.mesh.byzantine.state import AgreedState, WorkCase
 
@@ -54,7 +54,12 @@ def roles_of(state: AgreedState, validators: int, without: Collection[str] = ())
     return TurnRoles(seated, active, workers, {one: audits[one] for one in active if one in audits})
 
 
-def basis_of(state: AgreedState, active: Collection[str]) -> bytes:
-    """Returns the SHA-256 that every statement of a turn is bound to."""
+def basis_of(state: AgreedState, attempt: tuple[int, int], active: Collection[str]) -> bytes:
+    """Returns the SHA-256 that every statement of a turn is bound to.
+
+    A round without a result is tried again from the same state: what members say in each `attempt` (its round
+    and group as the convener numbers them) is no second word about the other.
+    """
     names = (client.encode() for client in active)
-    return hashlib.sha256(fields(b"minga/mesh/1/basis", state.digest(), *names)).digest()
+    numbers = map(integer, attempt)
+    return hashlib.sha256(fields(b"minga/mesh/1/basis", state.digest(), *numbers, *names)).digest()

@@ -31,8 +31,8 @@ class AgreedState(Struct, frozen=True, forbid_unknown_fields=True):
 
     `weights` and `slots` are SHA-256 of the weights and of the outer optimizer's momentum. `radius` is per
     root of a part's size, 0 before the first one was measured. All members with a seat judge the cases in
-    `court` in the next round, one further validator each those in `doubtful`. `before` is the digest of the
-    last state, `said` that of all statements of the round.
+    `court` in the next round, one further validator each those in `doubtful`. `rules` is the digest of what
+    the members have in common, `before` that of the last state, `said` that of all statements of the round.
     """
 
     round: int
@@ -44,6 +44,7 @@ class AgreedState(Struct, frozen=True, forbid_unknown_fields=True):
     works: tuple[CheckedWork, ...] = ()
     court: tuple[WorkCase, ...] = ()
     doubtful: tuple[WorkCase, ...] = ()
+    rules: bytes = bytes(32)
     before: bytes = bytes(32)
     said: bytes = bytes(32)
 
@@ -63,6 +64,7 @@ class AgreedState(Struct, frozen=True, forbid_unknown_fields=True):
                 *map(_case, self.court),
                 b"doubtful",
                 *map(_case, self.doubtful),
+                self.rules,
                 self.before,
                 self.said,
             )

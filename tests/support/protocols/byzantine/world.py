@@ -29,7 +29,7 @@ from backend.protocols.mesh.byzantine.machine import ByzantineRound
 from backend.protocols.mesh.byzantine.membership import MeshMembership, SeatedMember
 from backend.protocols.mesh.byzantine.roles import roles_of
 from backend.protocols.mesh.byzantine.state import AgreedState
-from backend.protocols.mesh.byzantine.terms import ByzantineTerms
+from backend.wire.byzantine_messages import ByzantineTerms
 from backend.wire.byzantine_bodies import WorkFinding
 
 DELAY = 1.0
@@ -169,6 +169,7 @@ class World:
             "ab" * 32,
             self.terms,
             host.state,
+            (host.state.round + 1, 1),
             host.client,
             host.private,
             self.identities,

@@ -52,6 +52,7 @@ def test_who_was_removed_or_rests_has_no_part() -> None:
     assert NAMES[3] not in rested.seated
 
 
-def test_a_turn_is_bound_to_the_state_and_to_who_is_in_it() -> None:
-    bases = {basis_of(FIRST, NAMES), basis_of(LATER, NAMES), basis_of(LATER, NAMES[1:])}
-    assert len(bases) == 3
+def test_a_turn_is_bound_to_the_state_the_attempt_and_to_who_is_in_it() -> None:
+    bases = {basis_of(state, (7, 1), NAMES) for state in (FIRST, LATER)}
+    bases |= {basis_of(LATER, attempt, NAMES) for attempt in ((8, 1), (7, 2))}
+    assert len({*bases, basis_of(LATER, (7, 1), NAMES[1:])}) == 5

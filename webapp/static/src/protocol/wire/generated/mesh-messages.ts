@@ -1,6 +1,7 @@
 // Written by `python -m scripts.wire_types.command` from backend/wire.
 
 import * as fields from "../fields";
+import { byzantineRules } from "./byzantine-messages";
 import { count, hash, kind, sums, text, token, word } from "./fields";
 import { key, signature } from "./masked-messages";
 import {
@@ -143,7 +144,8 @@ export const iceServer = fields.record({
  * Answer to `enter`: the peer's public id, the bundle, and the newest weights that the server recorded.
  *
  * `run` identifies the run of the task; rounds count from 0, and a restarted task gets a new run. `outer` is the step
- * that each peer makes before averaging (docs/reference/mesh.md, "What is averaged").
+ * that each peer makes before averaging (docs/reference/mesh.md, "What is averaged"). With `byzantine` the peers check
+ * each other, and what they do follows from these rules.
  */
 export const entered = {
   task: fields.text(),
@@ -155,6 +157,7 @@ export const entered = {
   weights: hash,
   outer,
   ice: fields.list(iceServer, 8),
+  byzantine: fields.nullable(byzantineRules),
 } as const;
 
 /** The public description of a peer of the mesh; `holds` are its newest weights. */

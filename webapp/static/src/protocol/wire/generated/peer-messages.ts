@@ -1,6 +1,7 @@
 // Written by `python -m scripts.wire_types.command` from backend/wire.
 
 import * as fields from "../fields";
+import { askState, say, show, tellState } from "./byzantine-messages";
 import { count, hash, text } from "./fields";
 import { signature } from "./masked-messages";
 import { client, digest, fault, groupKey, held, memberWeights, note, place, places } from "./mesh-fields";
@@ -174,4 +175,8 @@ export const peerFrame = {
   decide,
   give_up: giveUp,
   attest,
+  say,
+  show,
+  ask_state: askState,
+  tell_state: tellState,
 } as const;
