@@ -108,6 +108,7 @@ class TellState(WireFrame, frozen=True, tag="tell_state"):
     state: Annotated[bytes, Meta(max_length=MOST_STATE)]
     attempt: tuple[Count, Count]
     turn: Annotated[int, Meta(ge=0, le=MOST_IN_GROUP)]
-    active: Annotated[list[Annotated[str, Meta(min_length=16, max_length=16)]], Meta(max_length=MOST_IN_GROUP)]
+    active: Annotated[
+        list[Annotated[str, Meta(min_length=16, max_length=16)]], Meta(max_length=MOST_IN_GROUP)
+    ]
     verdicts: Annotated[list[Said], Meta(max_length=MOST_IN_GROUP)]
-

@@ -39,6 +39,7 @@ from backend.protocols.mesh import member_events
 from backend.protocols.mesh.member import MeshMember, MeshPhase
 from backend.protocols.mesh.serverless import serverless_events
 from backend.protocols.mesh.serverless.rounds import ServerlessRounds
+from backend.wire.byzantine_messages import AskState, Say, Show, TellState
 from backend.wire.client_id import client_id
 from backend.wire.mesh_fields import Way
 from backend.wire.mesh_messages import Certificate, Enter, Entered, Group, Links, ServerToPeer, Trained
@@ -299,6 +300,8 @@ class MeshSession:
                 pass  # The links handle these.
             case Unattended() | SetOut() | Attended() | Trained() | Group() | Evaluation():
                 self._serverless.frame_received(client, frame)
+            case Say() | Show() | AskState() | TellState():
+                pass
             case _:
                 self._averager.frame_received(client, frame)
 

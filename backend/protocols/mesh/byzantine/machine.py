@@ -41,7 +41,6 @@ from backend.protocols.mesh.byzantine.round_events import (
     WorkReady,
 )
 from backend.protocols.mesh.byzantine.state import AgreedState
-from backend.wire.byzantine_messages import ByzantineTerms
 from backend.protocols.mesh.byzantine.turn import Turn
 from backend.protocols.mesh.byzantine.turn_log import PHASES, TurnLog, TurnPhase, numbered
 from backend.wire.byzantine_bodies import (
@@ -54,6 +53,7 @@ from backend.wire.byzantine_bodies import (
     WorkFinding,
     encode_body,
 )
+from backend.wire.byzantine_messages import ByzantineTerms
 
 # Statements of turns that this member has not reached yet.
 _MOST_EARLY = 4096
@@ -64,8 +64,9 @@ Toss = Callable[[], tuple[bytes, bytes]]
 class ByzantineRound:
     """The round of task `task` (its `run` is hexadecimal) after `state`, for the seated member `client`.
 
-    `attempt` is the round and group of the convener's order. `private` is its Ed25519 key, `clients` are all in the mesh, with identities. `bounds` gives the limits
-    of a number of parts of the vector, `toss` draws for each turn. Owned by its host.
+    `attempt` is the round and group of the convener's order. `private` is its Ed25519 key, `clients` are all
+    in the mesh, with identities. `bounds` gives the limits of a number of parts of the vector, `toss` draws
+    for each turn. Owned by its host.
     """
 
     def __init__(

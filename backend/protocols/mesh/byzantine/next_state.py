@@ -11,10 +11,10 @@ from backend.protocols.mesh.byzantine.membership import Newcomer, RoundFacts, af
 from backend.protocols.mesh.byzantine.outcome import CONVICTED, Removal
 from backend.protocols.mesh.byzantine.roles import TurnRoles
 from backend.protocols.mesh.byzantine.state import AgreedState, CheckedWork, WorkCase
-from backend.wire.byzantine_messages import ByzantineTerms
 from backend.protocols.mesh.byzantine.turn_log import TurnPhase
 from backend.protocols.mesh.byzantine.turn_statements import TurnStatements
 from backend.wire.byzantine_bodies import CommitBody, WorkFinding
+from backend.wire.byzantine_messages import ByzantineTerms
 
 
 def next_state(

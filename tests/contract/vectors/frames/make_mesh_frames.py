@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from backend.wire import mesh_messages, messages, peer_messages
+from backend.wire import byzantine_messages, mesh_messages, messages, peer_messages
 from backend.wire.mesh_codec import encode_mesh
 from backend.wire.mesh_fields import Outer
 from tests.contract.vectors import write
@@ -25,6 +25,10 @@ ONE, TWO = "0123456789abcdef", "fedcba9876543210"
 KEY, SIGNATURE = bytes(range(7, 39)), bytes(range(64))
 TOKEN = "AbCdEfGhIjKlMnOpQrStUv-_"  # noqa: S105 - an example.
 
+OUTER = Outer(kind="nesterov", learning_rate=0.75, momentum=0.875)
+SAID = byzantine_messages.Said(
+    identity=KEY, phase="call-2", before=bytes(32), body=b"\1\2", signature=SIGNATURE
+)
 EARLIER = mesh_messages.Certificate(
     bundle=OTHER,
     run=HASH,
@@ -106,8 +110,29 @@ TO_PEER: dict[str, mesh_messages.ServerToPeer] = {
         round=3,
         version=3,
         weights=OTHER,
-        outer=Outer(kind="nesterov", learning_rate=0.75, momentum=0.875),
+        outer=OUTER,
         ice=[mesh_messages.IceServer(urls=["turn:192.0.2.1:3478"], username="minga", credential="secret")],
+    ),
+    "entered a mesh whose members check each other": mesh_messages.Entered(
+        task="digits",
+        client=ONE,
+        bundle=HASH,
+        run=OTHER,
+        round=0,
+        version=0,
+        weights=OTHER,
+        outer=OUTER,
+        ice=[],
+        byzantine=byzantine_messages.ByzantineRules(
+            terms=byzantine_messages.ByzantineTerms(radius=0.5),
+            bundle=HASH,
+            run=OTHER,
+            outer=OUTER,
+            steps=10,
+            batch_size=8,
+            learning_rate=0.125,
+            shards=[messages.Shard(sha256=HASH, examples=100)],
+        ),
     ),
     "members": mesh_messages.Members(
         epoch=12,
@@ -236,6 +261,21 @@ PEER: dict[str, peer_messages.PeerFrame] = {
     ),
     "give up": peer_messages.GiveUp(**OF, view=3, reason="Two of at least three members are left."),
     "attest": peer_messages.Attest(**OF, weights=HASH, signature=SIGNATURE),
+    "say": byzantine_messages.Say(**OF, turn=1, said=SAID, passed_on=[]),
+    "say, passed on": byzantine_messages.Say(
+        **OF,
+        turn=32,
+        said=SAID,
+        passed_on=[byzantine_messages.PassedOn(identity=KEY, signature=SIGNATURE)],
+    ),
+    "show": byzantine_messages.Show(**OF, digest=KEY, size=20520, offset=16000, data=memoryview(b"\0\1\2\3")),
+    "ask for a state": byzantine_messages.AskState(after=3),
+    "tell a state": byzantine_messages.TellState(
+        state=b"\x80", attempt=(4, 1), turn=1, active=[ONE, TWO], verdicts=[SAID]
+    ),
+    "tell the first state": byzantine_messages.TellState(
+        state=b"\x80", attempt=(0, 0), turn=0, active=[], verdicts=[]
+    ),
 }
 
 BAD_TO_SERVER: dict[str, Any] = {
@@ -300,6 +340,14 @@ BAD_PEER: dict[str, Any] = {
         "weights": HASH,
         "steward": "yes",
         "measures": False,
+    },
+    "turn 33": {
+        **msgspec.to_builtins(PEER["say"], builtin_types=(bytes,)),
+        "turn": 33,
+    },
+    "a phase in capitals": {
+        **msgspec.to_builtins(PEER["say"], builtin_types=(bytes,)),
+        "said": {**msgspec.to_builtins(SAID, builtin_types=(bytes,)), "phase": "Commit"},
     },
     "a piece of text": {"type": "piece", **OF, "part": 0, "contributors": [], "offset": 0, "data": "text"},
 }

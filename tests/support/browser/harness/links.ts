@@ -101,6 +101,7 @@ window.begin = async (task, client, ice) => {
     received: (other, frame) => {
       if (frame.type === "fetch") void give(other, frame.weights);
       else if (frame.type === "weights") take(frame);
+      else if (frame.type === "say" || frame.type === "show") return;
       else if ("group" in frame && frame.type !== "group") averaging.heard(other, frame);
     },
     silent: (other) => {

@@ -29,8 +29,8 @@ from backend.protocols.mesh.byzantine.machine import ByzantineRound
 from backend.protocols.mesh.byzantine.membership import MeshMembership, SeatedMember
 from backend.protocols.mesh.byzantine.roles import roles_of
 from backend.protocols.mesh.byzantine.state import AgreedState
-from backend.wire.byzantine_messages import ByzantineTerms
 from backend.wire.byzantine_bodies import WorkFinding
+from backend.wire.byzantine_messages import ByzantineTerms
 
 DELAY = 1.0
 TERMS = ByzantineTerms(seconds=10.0, patience=2.5 * DELAY, probation=6, audits=1, radius=1.0)

@@ -106,7 +106,7 @@ export class ServerlessPage {
     this.dispatch({ type: "start", enter: ENTER });
     this.dispatch({ type: "connected" });
     const outer = { kind: "fedavg", learning_rate: 1, momentum: 0 } as const;
-    const records = { run: "e".repeat(64), round: 0, version: 0, weights, outer, ice: [] };
+    const records = { run: "e".repeat(64), round: 0, version: 0, weights, outer, ice: [], byzantine: null };
     this.dispatch({ type: "frame", frame: { type: "entered", ...OF, client, ...records } });
   }
 
@@ -177,6 +177,10 @@ export class ServerlessPage {
       case "fetch":
       case "weights":
       case "attest":
+      case "say":
+      case "show":
+      case "ask_state":
+      case "tell_state":
         return;
       default:
         if (this.#exchange) this.#exchange.receive(other, frame);

@@ -186,6 +186,12 @@ export class PeerDirectory {
         this.serverless.receive(client, frame);
         this.#options.changed();
         return;
+      case "say":
+      case "show":
+      case "ask_state":
+      case "tell_state":
+        // Browsers do not check other members yet, and enter no mesh in which members do.
+        return;
       default:
         this.averager.receive(client, frame);
     }

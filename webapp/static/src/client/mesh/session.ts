@@ -8,6 +8,7 @@ import type { Bytes } from "../../core/crypto/bytes";
 import type { Identity } from "../../core/crypto/keys";
 import type { MistakeFindings } from "../../core/data/mistakes";
 import { clock } from "../../core/messages/training";
+import { say } from "../../i18n";
 import type { Evaluate } from "../../protocol/client/evaluation";
 import { trainingSeconds } from "../../protocol/client/training-pace";
 import { declines, handle, INITIAL, type MemberState } from "../../protocol/mesh/member";
@@ -184,6 +185,10 @@ export class MeshSession {
   }
 
   #receive(frame: ServerToPeer): void {
+    if (frame.type === "entered" && frame.byzantine !== null) {
+      this.stop(say.card.membersCheckEachOther);
+      return;
+    }
     if (frame.type === "entered") this.#enter(frame);
     this.#directory?.receive(frame);
     if (frame.type === "state") this.#loop.show({ task: frame, taskAt: performance.now() });

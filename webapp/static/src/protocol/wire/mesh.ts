@@ -39,9 +39,14 @@ export type ServerlessFrame = Extract<
   PeerFrame,
   { readonly type: "unattended" | "set_out" | "attended" | "trained" | "group" | "evaluation" }
 >;
+/** Frames of rounds whose members check each other: docs/decisions/0101-byzantine-rounds.md. */
+export type ByzantineFrame = Extract<
+  PeerFrame,
+  { readonly type: "say" | "show" | "ask_state" | "tell_state" }
+>;
 export type GroupFrame = Exclude<
   PeerFrame,
-  ServerlessFrame | { readonly type: "beat" | "pass" | "passed" | "fetch" | "weights" }
+  ServerlessFrame | ByzantineFrame | { readonly type: "beat" | "pass" | "passed" | "fetch" | "weights" }
 >;
 type AnyMeshFrame = PeerToServer | ServerToPeer | PeerFrame;
 export type GroupOrder = Extract<ServerToPeer, { readonly type: "group" }>;

@@ -47,6 +47,7 @@ const entered: MemberState["entered"] = {
   weights: "a".repeat(64),
   outer: { kind: "fedavg", learning_rate: 1, momentum: 0 },
   ice: [],
+  byzantine: null,
 };
 const ready: MemberState["ready"] = {
   type: "ready",
