@@ -20,7 +20,7 @@ from backend.translation import gettext, listed
 STATED = ("title", "summary", "topics", "licence", "consent", "ethics")
 
 
-class Statement(Struct, frozen=True):
+class LaunchStatement(Struct, frozen=True):
     """A statement that a launch needs: the sentence if it is `done`, the `remedy` if it is missing."""
 
     key: str
@@ -29,18 +29,18 @@ class Statement(Struct, frozen=True):
     for_test: bool
 
 
-def statements(tables: Mapping[str, Any]) -> list[Statement]:
+def statements(tables: Mapping[str, Any]) -> list[LaunchStatement]:
     """Returns all statements, in the order of the form; `tables` are those of a task file."""
     licence, ethics = _table(tables, "licence"), _table(tables, "ethics")
     unanswered = ethics_missing(ethics)
     return [
-        Statement(
+        LaunchStatement(
             "summary",
             gettext("The summary is written."),
             None if tables.get("summary") else gettext("Say in one sentence what the task is for."),
             for_test=False,
         ),
-        Statement(
+        LaunchStatement(
             "licence",
             gettext("The licences are given."),
             None
@@ -48,23 +48,23 @@ def statements(tables: Mapping[str, Any]) -> list[Statement]:
             else gettext("Choose the licences of the model and the data."),
             for_test=True,
         ),
-        Statement(
+        LaunchStatement(
             "consent",
             gettext("The reason why the data may be used is given."),
             consent_missing(_table(tables, "consent")),
             for_test=False,
         ),
-        Statement(
+        LaunchStatement(
             "ethics",
             gettext("The questions about people and harm are answered."),
             gettext("Say %(answers)s.") % {"answers": listed(unanswered)} if unanswered else None,
             for_test=False,
         ),
-        Statement("contact", gettext("A contact is given."), contact_missing(ethics), for_test=True),
+        LaunchStatement("contact", gettext("A contact is given."), contact_missing(ethics), for_test=True),
     ]
 
 
-def missing_statements(file: TaskFile) -> list[Statement]:
+def missing_statements(file: TaskFile) -> list[LaunchStatement]:
     """Returns what a task in a private test lacks before its launch for everybody."""
     return [one for one in statements(msgspec.to_builtins(file)) if one.remedy is not None]
 
