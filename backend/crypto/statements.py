@@ -33,7 +33,7 @@ class TurnOfRound:
 
 
 @dataclass(frozen=True)
-class SignedStatement:
+class Statement:
     """What one member says about one `phase`. `before` is the digest of its last statement in this turn.
 
     `body` is encoded, and `identity` the sender's Ed25519 key.
@@ -43,14 +43,24 @@ class SignedStatement:
     phase: str
     before: bytes
     body: bytes
-    signature: bytes = b""
 
     def digest(self, turn: TurnOfRound) -> bytes:
         """Returns the SHA-256 of what is signed."""
         return hashlib.sha256(signed_bytes(turn, self)).digest()
 
 
-def signed_bytes(turn: TurnOfRound, statement: SignedStatement) -> bytes:
+@dataclass(frozen=True)
+class SignedStatement(Statement):
+    """A statement with its sender's signature, as it is sent and kept as evidence."""
+
+    signature: bytes = b""
+
+    def unsigned(self) -> Statement:
+        """Returns the statement alone, as machines take it."""
+        return Statement(self.identity, self.phase, self.before, self.body)
+
+
+def signed_bytes(turn: TurnOfRound, statement: Statement) -> bytes:
     """Returns the bytes that a member signs."""
     return fields(
         b"minga/mesh/1/statement",
@@ -66,11 +76,30 @@ def signed_bytes(turn: TurnOfRound, statement: SignedStatement) -> bytes:
     )
 
 
+def relayed_bytes(turn: TurnOfRound, statement: Statement) -> bytes:
+    """Returns the bytes that another member signs when it passes a statement on."""
+    return fields(b"minga/mesh/1/relayed", statement.digest(turn))
+
+
+def signed(private: bytes, turn: TurnOfRound, statement: Statement) -> SignedStatement:
+    """Returns the statement, signed by its sender with its private Ed25519 key."""
+    signature = client_keys.sign(private, signed_bytes(turn, statement))
+    return SignedStatement(statement.identity, statement.phase, statement.before, statement.body, signature)
+
+
 def say(private: bytes, turn: TurnOfRound, phase: str, before: bytes, body: bytes) -> SignedStatement:
     """Returns the signed statement of the member with this private Ed25519 key."""
-    unsigned = SignedStatement(client_keys.identity_key(private), phase, before, body)
-    signature = client_keys.sign(private, signed_bytes(turn, unsigned))
-    return SignedStatement(unsigned.identity, phase, before, body, signature)
+    return signed(private, turn, Statement(client_keys.identity_key(private), phase, before, body))
+
+
+def relay(private: bytes, turn: TurnOfRound, statement: Statement) -> bytes:
+    """Returns the signature of a member that passes the statement on."""
+    return client_keys.sign(private, relayed_bytes(turn, statement))
+
+
+def is_relayed(turn: TurnOfRound, statement: Statement, identity: bytes, signature: bytes) -> bool:
+    """Whether the member with this identity passed exactly this statement of this turn on."""
+    return client_keys.verify(identity, signature, relayed_bytes(turn, statement))
 
 
 def is_said(turn: TurnOfRound, statement: SignedStatement) -> bool:

@@ -11,7 +11,9 @@ from backend.crypto.statements import (
     TurnOfRound,
     are_two_words,
     coin_commitment,
+    is_relayed,
     is_said,
+    relay,
     say,
     tossed_coin,
 )
@@ -53,6 +55,17 @@ def test_nobody_is_convicted_by_words_of_others_of_other_phases_or_turns() -> No
     assert not are_two_words(TURN, WORD, say(ALICE, replace(TURN, turn=2), "commit", NOTHING_BEFORE, b"x"))
     forged = replace(WORD, body=b"other pieces")
     assert not are_two_words(TURN, WORD, forged)
+
+
+def test_a_signature_for_what_is_passed_on_is_of_one_member_and_one_statement() -> None:
+    bob = say(BOB, TURN, "commit", NOTHING_BEFORE, b"pieces").identity
+    passed_on = relay(BOB, TURN, WORD)
+    assert is_relayed(TURN, WORD, bob, passed_on)
+    assert is_relayed(TURN, WORD.unsigned(), bob, passed_on)
+    assert not is_relayed(TURN, WORD, WORD.identity, passed_on)
+    assert not is_relayed(TURN, replace(WORD, body=b"piece"), bob, passed_on)
+    assert not is_relayed(replace(TURN, turn=2), WORD, bob, passed_on)
+    assert not is_relayed(TURN, WORD, WORD.identity, WORD.signature)
 
 
 def test_a_commitment_to_a_coin_is_of_one_client_and_hides_it_by_its_salt() -> None:

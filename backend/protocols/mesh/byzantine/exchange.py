@@ -7,13 +7,12 @@ statements are passed on (relaying.py).
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
-from backend.crypto import client_keys
-from backend.crypto.statements import TurnOfRound
+from backend.crypto.statements import Statement
 from backend.protocols.mesh.byzantine.outcome import disputed_parts
-from backend.protocols.mesh.byzantine.relaying import Relayed, signed_on, signers, windows
-from backend.protocols.mesh.byzantine.round_events import MeanRemade, RoundEffect, SayToAll, SendBytes
+from backend.protocols.mesh.byzantine.relaying import signer_count, windows
+from backend.protocols.mesh.byzantine.round_events import MeanRemade, PassOn, RoundEffect, SendBytes
 from backend.protocols.mesh.byzantine.turn_log import TurnPhase, numbered
 from backend.protocols.mesh.byzantine.turn_statements import TurnStatements
 from backend.wire.byzantine_bodies import Body, CallBody, PartFinding, ShownBody
@@ -29,17 +28,14 @@ class StatementExchange:
         statements: TurnStatements,
         number: int,
         client: str,
-        private: bytes,
         now: float,
         patience: float,
     ) -> None:
-        self._statements, self._number, self._client, self._private = statements, number, client, private
+        self._statements, self._number, self._client = statements, number, client
         self._begin, self._patience, self._now = now, patience, now
-        self._members = frozenset(
-            identity
-            for one, identity in statements.log.identities().items()
-            if one in statements.roles.active
-        )
+        identities = statements.log.identities()
+        self._members = frozenset(identities[one] for one in statements.roles.active)
+        self._own = identities[client]
         self._windows = windows(len(statements.roles.seated))
         self._shown = self._relayed = False
         self._asked = set[int]()
@@ -50,9 +46,7 @@ class StatementExchange:
 
     def call(self, phase: TurnPhase, lacks: list[bytes], disputed: list[int]) -> tuple[str, Body]:
         """Returns what this member, which has come to `phase`, says at the begin; tells what it has heard."""
-        own = client_keys.identity_key(self._private)
-        heard = (one for one in self._statements.log.statements() if one.identity != own)
-        self._effects += [SayToAll(Relayed(one)) for one in heard]
+        self._pass_on(one for one in self._statements.log.statements() if one.identity != self._own)
         return numbered("call", self._number), CallBody(phase.value, lacks, disputed)
 
     def timer(self) -> float:
@@ -78,19 +72,18 @@ class StatementExchange:
     def _time_of(self, window: int) -> float:
         return self._begin + window * self._patience
 
-    def counts(self, relayed: Relayed, now: float) -> bool:
+    def counts(self, statement: Statement, signers: Collection[bytes], now: float) -> bool:
         """Whether a statement that arrives now counts: late ones need signatures of others."""
         self._now = max(now, self._now)
         window = self._window
-        turn: TurnOfRound = self._statements.log.turn
-        return window < _RELAYED or signers(turn, relayed, self._members) >= window - _RELAYED + 2
+        needed = window - _RELAYED + 2
+        return window < _RELAYED or signer_count(statement, signers, self._members) >= needed
 
-    def learned(self, relayed: Relayed, client: str, now: float) -> None:
+    def learned(self, statement: Statement, client: str, now: float) -> None:
         """Passes on a statement that is new."""
         self._now = max(now, self._now)
         if self._relayed and client in self._statements.roles.active:
-            passed = signed_on(self._private, self._statements.log.turn, relayed)
-            self._effects.append(SayToAll(passed))
+            self._pass_on([statement])
 
     def proceed(self, now: float, available: Collection[bytes]) -> None:
         """Takes the time, and the digests of all bytes that this member has."""
@@ -98,9 +91,7 @@ class StatementExchange:
         self._show()
         if self._window >= _RELAYED and not self._relayed:
             self._relayed = True
-            for statement in list(self._statements.log.statements()):
-                passed = signed_on(self._private, self._statements.log.turn, Relayed(statement))
-                self._effects.append(SayToAll(passed))
+            self._pass_on(self._statements.log.statements())
 
     def to_say(self) -> list[tuple[str, Body]]:
         """Returns what is due to be said: what this member has and found."""
@@ -134,6 +125,10 @@ class StatementExchange:
         """Returns the effects since the last call."""
         effects, self._effects = self._effects, []
         return effects
+
+    def _pass_on(self, statements: Iterable[Statement]) -> None:
+        turn = self._statements.log.turn
+        self._effects += [PassOn(statement, turn) for statement in statements]
 
     def _lacks(self) -> dict[str, list[bytes]]:
         said = self._statements.log.said(numbered("call", self._number))

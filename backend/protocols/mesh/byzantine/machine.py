@@ -11,11 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from backend.crypto.statements import TurnOfRound, coin_commitment, say
+from backend.crypto.statements import Statement, TurnOfRound, coin_commitment
 from backend.protocols.mesh.byzantine.exchange import StatementExchange
 from backend.protocols.mesh.byzantine.next_state import next_state
 from backend.protocols.mesh.byzantine.outcome import Decided, Outcome, Removal, Removed, outcome_of
-from backend.protocols.mesh.byzantine.relaying import Relayed
 from backend.protocols.mesh.byzantine.roles import basis_of, roles_of
 from backend.protocols.mesh.byzantine.round_events import (
     AdoptState,
@@ -55,8 +54,6 @@ from backend.wire.byzantine_bodies import (
 )
 from backend.wire.byzantine_messages import ByzantineTerms
 
-# Statements of turns that this member has not reached yet.
-_MOST_EARLY = 4096
 # Returns a part of the coin, and the salt of its commitment, 32 random bytes each.
 Toss = Callable[[], tuple[bytes, bytes]]
 
@@ -64,9 +61,9 @@ Toss = Callable[[], tuple[bytes, bytes]]
 class ByzantineRound:
     """The round of task `task` (its `run` is hexadecimal) after `state`, for the seated member `client`.
 
-    `attempt` is the round and group of the convener's order. `private` is its Ed25519 key, `clients` are all
-    in the mesh, with identities. `bounds` gives the limits of a number of parts of the vector, `toss` draws
-    for each turn. Owned by its host.
+    `attempt` is the round and group of the convener's order. `clients` are all in the mesh, with
+    identities. `bounds` gives the limits of a number of parts of the vector, `toss` draws for each turn.
+    Owned by its host, which has the keys: it signs what this member says, and checks what others said.
     """
 
     def __init__(
@@ -77,7 +74,6 @@ class ByzantineRound:
         state: AgreedState,
         attempt: tuple[int, int],
         client: str,
-        private: bytes,
         clients: Mapping[str, bytes],
         bounds: Callable[[int], list[int]],
         now: float,
@@ -85,13 +81,12 @@ class ByzantineRound:
     ) -> None:
         self._task, self._run, self._terms, self._state = task, run, terms, state
         self._attempt = attempt
-        self._client, self._private, self._bounds, self._toss = client, private, bounds, toss
+        self._client, self._bounds, self._toss = client, bounds, toss
         self._clients = {**clients, **state.membership.identities()}
         self._now = now
         self._effects = list[RoundEffect]()
         self._removed = dict[str, Removal]()
         self._judgements = list[WorkFinding]()
-        self._early = list[Relayed]()
         self._available = set[bytes]()
         self._turns = 0
         # With a result or without one this member still takes part in exchanges.
@@ -134,8 +129,8 @@ class ByzantineRound:
                     self._available.update(pieces)
             case WorkJudged(judgement):
                 self._judgements.append(judgement)
-            case StatementReceived(relayed):
-                self._hear(relayed)
+            case StatementReceived():
+                self._hear(event)
             case BytesReceived(digest):
                 self._available.add(digest)
             case MeanMade(digest) if "made" in turn.asked and turn.mean is None:
@@ -150,23 +145,18 @@ class ByzantineRound:
             case _:
                 pass
 
-    def _hear(self, relayed: Relayed) -> None:
-        turn = self.turn
-        if turn.log.knows(relayed.statement):
+    def _hear(self, event: StatementReceived) -> None:
+        turn, exchange = self.turn, self.turn.exchange
+        statement = event.statement
+        if turn.log.knows(statement):
             return
-        counts = turn.exchange is None or turn.exchange.counts(relayed, self._now)
-        client = turn.log.add(relayed.statement) if counts else None
-        if client is not None:
-            if turn.exchange is not None:
-                turn.exchange.learned(relayed, client, self._now)
-        elif len(self._early) < _MOST_EARLY:
-            # Of a later turn, or said after an exchange that this member has not ended yet.
-            self._early.append(relayed)
-
-    def _hear_early(self) -> None:
-        early, self._early = self._early, []
-        for relayed in early:
-            self._hear(relayed)
+        if exchange is not None and not exchange.counts(statement, event.signers, self._now):
+            # It may have been said after an exchange that this member has not ended yet.
+            turn.early.add(statement)
+            return
+        client = turn.log.add(statement)
+        if client is not None and exchange is not None:
+            exchange.learned(statement, client, self._now)
 
     # The phases.
 
@@ -226,7 +216,7 @@ class ByzantineRound:
 
     def _made(self) -> MadeBody | None:
         turn = self.turn
-        seen = turn.seen_newcomers(self._clients, {seat.client for seat in self._state.membership.seats})
+        seen = turn.seen_newcomers(self._state, self._clients)
         if turn.pieces is None or not turn.works:
             return MadeBody(b"", seen)
         if "sent" not in turn.asked:
@@ -316,7 +306,7 @@ class ByzantineRound:
         turn = self.turn
         turn.exchanges += 1
         turn.exchange = StatementExchange(
-            turn.statements, turn.exchanges, self._client, self._private, self._now, self._terms.patience
+            turn.statements, turn.exchanges, self._client, self._now, self._terms.patience
         )
         doubts = turn.phase is TurnPhase.VERDICT and turn.next is None
         lacks = [] if self.over else turn.lacks(self._available)
@@ -346,15 +336,14 @@ class ByzantineRound:
             case Removed(why):
                 for client, reason in why.items():
                     evidence = self.turn.statements.evidence(client, reason)
-                    self._effects.append(RemoveClient(client, reason, evidence))
+                    self._effects.append(RemoveClient(client, reason, evidence, self.turn.turn))
                 self._removed |= why
                 self.turn = self._next_turn()
-                self._hear_early()
             case _:
                 self.turn.excused |= outcome.excused
                 self.turn.settled |= outcome.settled
                 self.turn.due = self._now + 2 * self._terms.patience
-                self._hear_early()
+                self.turn.hear_early()
 
     # The end, and what is said.
 
@@ -369,8 +358,8 @@ class ByzantineRound:
 
     def _say(self, phase: str, body: Body) -> None:
         turn = self.turn
-        statement = say(self._private, turn.turn, phase, turn.before, encode_body(body))
+        statement = Statement(self._clients[self._client], phase, turn.before, encode_body(body))
         turn.before = statement.digest(turn.turn)
         turn.said.add(phase)
         turn.log.add(statement)
-        self._effects.append(SayToAll(Relayed(statement)))
+        self._effects.append(SayToAll(statement, turn.turn))

@@ -7,19 +7,9 @@ the others may be, and one, are enough. Windows are at least twice as long as a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
 
-from backend.crypto import client_keys
-from backend.crypto.round_context import fields
-from backend.crypto.statements import SignedStatement, TurnOfRound
-
-
-@dataclass(frozen=True)
-class Relayed:
-    """A statement with the signatures of members that passed it on, by identity."""
-
-    statement: SignedStatement
-    signatures: tuple[tuple[bytes, bytes], ...] = ()
+from backend.crypto.statements import Statement
 
 
 def windows(members: int) -> int:
@@ -27,22 +17,9 @@ def windows(members: int) -> int:
     return (members - 1) // 2 + 1
 
 
-def signed_on(private: bytes, turn: TurnOfRound, relayed: Relayed) -> Relayed:
-    """Returns the statement with this member's signature, too."""
-    identity = client_keys.identity_key(private)
-    signature = client_keys.sign(private, _signed(turn, relayed.statement))
-    return Relayed(relayed.statement, (*relayed.signatures, (identity, signature)))
+def signer_count(statement: Statement, signers: Collection[bytes], members: Collection[bytes]) -> int:
+    """Returns how many signed a statement: its sender, and those of the `members` that passed it on.
 
-
-def signers(turn: TurnOfRound, relayed: Relayed, members: frozenset[bytes]) -> int:
-    """Returns by how many of the `members` (identities) a statement was signed, its own sender included."""
-    signed = _signed(turn, relayed.statement)
-    found = {relayed.statement.identity}
-    for identity, signature in relayed.signatures[: len(members)]:
-        if identity in members - found and client_keys.verify(identity, signature, signed):
-            found.add(identity)
-    return len(found)
-
-
-def _signed(turn: TurnOfRound, statement: SignedStatement) -> bytes:
-    return fields(b"minga/mesh/1/relayed", statement.digest(turn))
+    All are identities.
+    """
+    return len({statement.identity, *(one for one in signers if one in members)})

@@ -1,6 +1,7 @@
 """Events that the host of a Byzantine mesh's member gives its machine, and effects that it performs.
 
-The host has all bytes: its own pieces, received ones and means, which it keeps by their SHA-256.
+The host has all bytes: its own pieces, received ones and means, which it keeps by their SHA-256. It has the
+keys, too: it signs what the machine says, and gives it only statements whose signatures it checked.
 """
 
 from __future__ import annotations
@@ -8,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from backend.crypto.statements import SignedStatement
+from backend.crypto.statements import Statement, TurnOfRound
 from backend.protocols.mesh.byzantine.outcome import Removal
-from backend.protocols.mesh.byzantine.relaying import Relayed
 from backend.protocols.mesh.byzantine.state import AgreedState
 from backend.wire.byzantine_bodies import WorkFinding
 
@@ -33,9 +33,14 @@ class WorkJudged:
 
 @dataclass(frozen=True)
 class StatementReceived:
-    """A statement arrived, perhaps through others."""
+    """A statement arrived that its sender signed for the machine's present turn, `machine.turn.turn`.
 
-    relayed: Relayed
+    `signers` are the identities of members that passed it on, of signatures that the host checked.
+    Statements of later turns wait in the host until the machine has come to their turn.
+    """
+
+    statement: Statement
+    signers: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -111,9 +116,18 @@ class TurnBegins:
 
 @dataclass(frozen=True)
 class SayToAll:
-    """Send this statement to everybody in the mesh."""
+    """Sign this statement of this member in `turn`, and send it to everybody in the mesh."""
 
-    relayed: Relayed
+    statement: Statement
+    turn: TurnOfRound
+
+
+@dataclass(frozen=True)
+class PassOn:
+    """Send a statement in `turn` to everybody, with all signatures known for it and this member's own."""
+
+    statement: Statement
+    turn: TurnOfRound
 
 
 @dataclass(frozen=True)
@@ -164,11 +178,15 @@ class TakeOuterStep:
 
 @dataclass(frozen=True)
 class RemoveClient:
-    """A client was removed from the round, and why; the statements are evidence where that convicts."""
+    """A client was removed from the round after `turn`, and why.
+
+    The statements, with the signatures that the host holds, are evidence where that convicts.
+    """
 
     client: str
     why: Removal
-    statements: tuple[SignedStatement, ...]
+    statements: tuple[Statement, ...]
+    turn: TurnOfRound
 
 
 @dataclass(frozen=True)
@@ -195,6 +213,7 @@ class FailRound:
 RoundEffect: TypeAlias = (
     TurnBegins
     | SayToAll
+    | PassOn
     | SendBytes
     | MakeMean
     | CheckMeans

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from backend.crypto.statements import NOTHING_BEFORE, TurnOfRound, tossed_coin
 from backend.protocols.mesh.byzantine.checks import doubted_parts, part_radius, wrong_checks
+from backend.protocols.mesh.byzantine.drawn_work import drawn_order
 from backend.protocols.mesh.byzantine.exchange import StatementExchange
 from backend.protocols.mesh.byzantine.roles import TurnRoles
 from backend.protocols.mesh.byzantine.round_events import MeanRemade, MeansChecked, OuterStepped
@@ -15,6 +16,9 @@ from backend.protocols.mesh.byzantine.state import AgreedState
 from backend.protocols.mesh.byzantine.turn_log import TurnLog, TurnPhase
 from backend.protocols.mesh.byzantine.turn_statements import TurnStatements
 from backend.wire.byzantine_bodies import SeenWork
+
+# How many newcomers a member names in a turn.
+MOST_SEEN = 128
 
 
 @dataclass
@@ -52,6 +56,8 @@ class Turn:
 
     def __post_init__(self) -> None:
         self.statements = TurnStatements(self.log, self.roles)
+        # What did not count in an exchange, and is heard after it.
+        self.early = TurnLog(self.log.turn, self.log.identities())
 
     @property
     def turn(self) -> TurnOfRound:
@@ -67,6 +73,12 @@ class Turn:
     def part(self) -> int:
         """The number of the part that this member owns. Raises ValueError for a validator."""
         return self.roles.workers.index(self.client)
+
+    def hear_early(self) -> None:
+        """Takes what was said during an exchange and did not count in it."""
+        for statement in self.early.statements():
+            self.log.add(statement)
+        self.early = TurnLog(self.log.turn, self.log.identities())
 
     def others(self) -> tuple[str, ...]:
         """Returns the other active clients."""
@@ -94,13 +106,16 @@ class Turn:
         """Returns the coin, once all revealed their parts of it."""
         return tossed_coin(self.statements.coins())
 
-    def seen_newcomers(self, clients: Mapping[str, bytes], seats: Collection[str]) -> list[SeenWork]:
-        """Returns the work of clients without a seat that this member heard of."""
-        commits = self.log.said(TurnPhase.COMMIT)
+    def seen_newcomers(self, state: AgreedState, clients: Mapping[str, bytes]) -> list[SeenWork]:
+        """Returns the work of clients without a seat that this member heard of.
+
+        The coin of the last state draws which ones, where there are too many.
+        """
+        seats = {seat.client for seat in state.membership.seats}
+        heard = [client for client in self.log.said(TurnPhase.COMMIT) if client not in seats]
         return [
             SeenWork(client, clients[client], self.log.digest_of(TurnPhase.COMMIT, client))
-            for client in commits
-            if client not in seats
+            for client in sorted(drawn_order(state.coin, "seen", heard)[:MOST_SEEN])
         ]
 
     def lacks(self, available: Collection[bytes]) -> list[bytes]:

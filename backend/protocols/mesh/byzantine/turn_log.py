@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from enum import StrEnum
 
 from backend.crypto.round_context import fields
-from backend.crypto.statements import SignedStatement, TurnOfRound, coin_commitment, is_said
+from backend.crypto.statements import Statement, TurnOfRound, coin_commitment
 from backend.wire.byzantine_bodies import (
     Body,
     CallBody,
@@ -61,14 +61,14 @@ class TurnLog:
         self.turn = turn
         self._client_of = {identity: client for client, identity in clients.items()}
         # By phase and client: what it said, and a second word, if there is one.
-        self._said: dict[str, dict[str, list[tuple[SignedStatement, Body]]]] = {}
+        self._said: dict[str, dict[str, list[tuple[Statement, Body]]]] = {}
 
     def identities(self) -> dict[str, bytes]:
         """Returns the identity of each client that is heard."""
         return {client: identity for identity, client in self._client_of.items()}
 
-    def add(self, statement: SignedStatement) -> str | None:
-        """Keeps a statement; returns its client if it is new, well-formed, and truly said."""
+    def add(self, statement: Statement) -> str | None:
+        """Keeps a statement that the client truly said; returns its client if it is new and well-formed."""
         client = self._client_of.get(statement.identity)
         kind, _, number = statement.phase.partition("-")
         in_exchange = kind in _NUMBERED and number.isdecimal() and int(number) < MOST_EXCHANGES
@@ -78,24 +78,24 @@ class TurnLog:
         if len(words) > 1 or any(_same(known, statement) for known, _ in words):
             return None
         body = decode_body(statement.body)
-        if not isinstance(body, _BODIES[kind]) or not is_said(self.turn, statement):
+        if not isinstance(body, _BODIES[kind]):
             return None
         words.append((statement, body))
         return client
 
-    def knows(self, statement: SignedStatement) -> bool:
+    def knows(self, statement: Statement) -> bool:
         """Whether the statement is here already."""
         client = self._client_of.get(statement.identity, "")
         words = self._said.get(statement.phase, {}).get(client, [])
         return any(_same(known, statement) for known, _ in words)
 
-    def statements(self) -> Iterator[SignedStatement]:
+    def statements(self) -> Iterator[Statement]:
         """Yields everything, in an order of its own."""
         for by_client in self._said.values():
             for words in by_client.values():
                 yield from (statement for statement, _ in words)
 
-    def two_words(self) -> dict[str, tuple[SignedStatement, SignedStatement]]:
+    def two_words(self) -> dict[str, tuple[Statement, Statement]]:
         """Returns the evidence against each client that said two things in one phase."""
         return {
             client: (words[0][0], words[1][0])
@@ -119,7 +119,7 @@ class TurnLog:
         """Returns the digest of a client's statement. Raises KeyError if there is none."""
         return self._said[phase][client][0][0].digest(self.turn)
 
-    def statement_of(self, phase: str, client: str) -> SignedStatement:
+    def statement_of(self, phase: str, client: str) -> Statement:
         """Returns a client's statement. Raises KeyError if there is none."""
         return self._said[phase][client][0][0]
 
@@ -143,5 +143,5 @@ class TurnLog:
         }
 
 
-def _same(one: SignedStatement, other: SignedStatement) -> bool:
+def _same(one: Statement, other: Statement) -> bool:
     return (one.before, one.body) == (other.before, other.body)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from backend.crypto.statements import SignedStatement
+from backend.crypto.statements import Statement
 from backend.protocols.mesh.byzantine.checks import is_complete
 from backend.protocols.mesh.byzantine.roles import TurnRoles
 from backend.protocols.mesh.byzantine.turn_log import PHASES, TurnLog, TurnPhase
@@ -95,7 +95,7 @@ class TurnStatements:
             for state in {body.state for body in bodies if isinstance(body, VerdictBody)}
         )
 
-    def evidence(self, client: str, why: str) -> tuple[SignedStatement, ...]:
+    def evidence(self, client: str, why: str) -> tuple[Statement, ...]:
         """Returns the statements that convict a client of what it was removed for; none if nothing does."""
         if why == "two-words":
             return self.log.two_words().get(client, ())

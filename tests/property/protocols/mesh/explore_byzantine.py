@@ -19,7 +19,8 @@ from random import Random
 from backend.protocols.mesh.byzantine.outcome import CONVICTED
 from backend.protocols.mesh.byzantine.state import AgreedState
 from tests.support.protocols.byzantine.liars import liar
-from tests.support.protocols.byzantine.world import World, hashed_keys
+from tests.support.protocols.byzantine.member_host import hashed_keys
+from tests.support.protocols.byzantine.world import World
 
 ROUNDS = 4
 

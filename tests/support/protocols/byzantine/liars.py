@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from backend.crypto.statements import SignedStatement, say
+from backend.crypto.statements import SignedStatement, Statement, relay, say
 from backend.numerics.vectors import Vector
-from backend.protocols.mesh.byzantine.relaying import Relayed, signed_on
-from backend.protocols.mesh.byzantine.round_events import MeanMade, MeansChecked, StatementReceived
+from backend.protocols.mesh.byzantine.round_events import MeanMade, MeansChecked
 from backend.protocols.mesh.byzantine.state import AgreedState
 from backend.wire.byzantine_bodies import (
     Body,
@@ -27,6 +26,7 @@ from backend.wire.byzantine_bodies import (
     decode_body,
     encode_body,
 )
+from tests.support.protocols.byzantine.member_host import Spoken
 from tests.support.protocols.byzantine.world import Lies, World, honest_work
 
 _PHASES = ("commit", "made", "reveal", "check", "verdict", "call", "shown")
@@ -64,20 +64,18 @@ def liar(random: Random, victims: list[str], fellows: list[str]) -> Liar:
 
 def own(world: World, sender: str, frame: Any, kind: str) -> SignedStatement | None:
     """Returns the frame's statement if it is the sender's own of a phase of this kind."""
-    if not isinstance(frame, StatementReceived):
+    if not isinstance(frame, Spoken):
         return None
-    statement = frame.relayed.statement
+    statement = frame.statement
     mine = statement.identity == world.identities[sender]
     return statement if mine and statement.phase.partition("-")[0] == kind else None
 
 
-def said_again(world: World, sender: str, statement: SignedStatement, body: Body) -> StatementReceived:
+def said_again(world: World, sender: str, statement: Statement, body: Body) -> Spoken:
     """Returns another statement in place of one, truly signed."""
     host = world.hosts[sender]
-    assert host.machine is not None
-    turn = host.machine.turn.turn
-    changed = say(host.private, turn, statement.phase, statement.before, encode_body(body))
-    return StatementReceived(Relayed(changed))
+    changed = say(host.private, host.turn, statement.phase, statement.before, encode_body(body))
+    return Spoken(host.turn.turn, changed)
 
 
 def _some(random: Random, victims: list[str]) -> set[str]:
@@ -111,11 +109,12 @@ def _late(found: Liar, random: Random, victims: list[str], fellows: list[str]) -
     def rule(world: World, sender: str, to: str, frame: Any) -> list[tuple[float, Any]] | None:
         if to not in to_whom or not (statement := own(world, sender, frame, phase)):
             return None
-        relayed, machine = Relayed(statement), world.hosts[sender].machine
-        assert machine is not None
-        for fellow in fellows if helped else ():
-            relayed = signed_on(world.hosts[fellow].private, machine.turn.turn, relayed)
-        return [(wait, StatementReceived(relayed))]
+        turn = world.hosts[sender].turn
+        passed_on = tuple(
+            (world.identities[fellow], relay(world.hosts[fellow].private, turn, statement))
+            for fellow in (fellows if helped else ())
+        )
+        return [(wait, Spoken(frame.turn, statement, passed_on))]
 
     found.rules.append(rule)
 
@@ -180,9 +179,9 @@ def _tells_nothing_of_others(found: Liar, _random: Random, _victims: list[str], 
     found.told.append("passes nothing on")
 
     def rule(world: World, sender: str, _to: str, frame: Any) -> list[tuple[float, Any]] | None:
-        if not isinstance(frame, StatementReceived):
+        if not isinstance(frame, Spoken):
             return None
-        return None if frame.relayed.statement.identity == world.identities[sender] else []
+        return None if frame.statement.identity == world.identities[sender] else []
 
     found.rules.append(rule)
 
@@ -246,7 +245,7 @@ def _calls(found: Liar, random: Random, victims: list[str], _fellows: list[str])
     def rule(world: World, sender: str, to: str, frame: Any) -> list[tuple[float, Any]] | None:
         if to not in to_whom or not (statement := own(world, sender, frame, phase)):
             return None
-        call = SignedStatement(statement.identity, "call-1", statement.before, b"")
+        call = Statement(statement.identity, "call-1", statement.before, b"")
         return [(0.0, frame), (0.1, said_again(world, sender, call, CallBody("commit", [], [0])))]
 
     found.rules.append(rule)

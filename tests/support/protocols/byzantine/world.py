@@ -1,7 +1,6 @@
 """Rounds of a Byzantine mesh in virtual time: frames between honest members arrive within DELAY.
 
-Members have real vectors, whose means and products are computed. Signatures are hashes of a key that only its
-owner has, since true ones cost a thousand times as much.
+Members have real vectors, whose means and products are computed.
 """
 
 from __future__ import annotations
@@ -9,17 +8,16 @@ from __future__ import annotations
 import hashlib
 import heapq
 import itertools
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from random import Random
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 
 from backend.crypto import client_keys
+from backend.crypto.statements import is_said
 from backend.numerics.butterfly.clipped_mean import clipped_mean, distances
 from backend.numerics.butterfly.projection import projection_product
 from backend.numerics.vectors import Vector
@@ -31,34 +29,11 @@ from backend.protocols.mesh.byzantine.roles import roles_of
 from backend.protocols.mesh.byzantine.state import AgreedState
 from backend.wire.byzantine_bodies import WorkFinding
 from backend.wire.byzantine_messages import ByzantineTerms
+from tests.support.protocols.byzantine.member_host import Host, Spoken
 
 DELAY = 1.0
 TERMS = ByzantineTerms(seconds=10.0, patience=2.5 * DELAY, probation=6, audits=1, radius=1.0)
 SIZE = 40
-
-
-@contextmanager
-def hashed_keys() -> Iterator[None]:
-    """Lets hashes take the place of Ed25519: nobody but the world can sign for another."""
-    secrets_of: dict[bytes, bytes] = {}
-
-    def identity_key(private: bytes) -> bytes:
-        identity = hashlib.sha256(b"identity" + private).digest()
-        secrets_of[identity] = private
-        return identity
-
-    def sign(private: bytes, message: bytes) -> bytes:
-        return hashlib.sha256(private + message).digest()
-
-    def verify(identity: bytes, signature: bytes, message: bytes) -> bool:
-        return identity in secrets_of and sign(secrets_of[identity], message) == signature
-
-    with (
-        patch.object(client_keys, "identity_key", identity_key),
-        patch.object(client_keys, "sign", sign),
-        patch.object(client_keys, "verify", verify),
-    ):
-        yield
 
 
 def digest_of(vector: Vector) -> bytes:
@@ -77,24 +52,6 @@ def honest_work(state: AgreedState, client: str) -> Vector:
     )
     vector: Vector = (common + 0.3 * own.normal(size=SIZE)).astype(np.float32)
     return vector
-
-
-@dataclass
-class Host:
-    """A member's process: its machine, bytes and judgements."""
-
-    client: str
-    private: bytes
-    machine: ByzantineRound | None = None
-    state: AgreedState | None = None
-    held: dict[bytes, Vector] = field(default_factory=dict)
-    result: AgreedState | bytes | None = None
-    failure: str | None = None
-    removed: dict[str, str] = field(default_factory=dict)
-    paused_until: float = 0.0
-    # What came before its round began.
-    waiting: list[Any] = field(default_factory=list)
-    works: Callable[[AgreedState, str], Vector] = honest_work
 
 
 @dataclass
@@ -154,6 +111,8 @@ class World:
             host.held.clear()
             host.removed.clear()
             host.waiting.clear()
+            host.later.clear()
+            host.known.clear()
             if host.state == newest and host.client in newest.membership.present(newest.round + 1):
                 self.at(self.now + self.random.uniform(0.0, DELAY), partial(self._start, host))
         end = self.now + 600.0
@@ -171,7 +130,6 @@ class World:
             host.state,
             (host.state.round + 1, 1),
             host.client,
-            host.private,
             self.identities,
             bounds,
             self.now,
@@ -225,11 +183,19 @@ class World:
         if self.now < host.paused_until:
             self.at(host.paused_until, partial(self.give, host, event))
             return
+        if isinstance(event, Spoken):
+            event = host.checked(event)
         lies = self.lies.get(host.client)
-        if lies and lies.event:
+        if event is not None and lies and lies.event:
             event = lies.event(self, host.client, event)
-        if event is not None:
-            self._perform(host, host.machine.happened(event, self.now))
+        if event is None:
+            return
+        turn = host.turn
+        self._perform(host, host.machine.happened(event, self.now))
+        if host.turn != turn:
+            later, host.later = host.later, []
+            for spoken in later:
+                self.give(host, spoken)
 
     def _soon(self, host: Host, event: Any) -> None:
         self.at(self.now + self.random.uniform(0.0, 0.1), partial(self.give, host, event))
@@ -252,10 +218,10 @@ class World:
                     self.now + self.random.uniform(0.0, 3.0),
                     partial(self.give, host, events.WorkReady(pieces)),
                 )
-            case events.SayToAll():
-                for other in self.hosts:
-                    if other != host.client:
-                        self.send(host.client, other, events.StatementReceived(effect.relayed))
+            case events.SayToAll(statement, turn):
+                self._to_all(host, host.says(turn, statement))
+            case events.PassOn(statement, turn):
+                self._to_all(host, host.passes_on(turn, statement))
             case events.SendBytes(digest, clients):
                 for other in clients:
                     self.send(host.client, other, (digest, host.held[digest]))
@@ -276,7 +242,8 @@ class World:
             case events.TakeOuterStep(means):
                 weights = hashlib.sha256(state.weights + b"".join(means)).digest()
                 self._soon(host, events.OuterStepped(weights, bytes(32)))
-            case events.RemoveClient(client, why, _):
+            case events.RemoveClient(client, why, statements, turn):
+                assert all(is_said(turn, host.known[one.digest(turn)][0]) for one in statements)
                 host.removed[client] = why
             case events.FinishRound(agreed):
                 host.result = agreed
@@ -314,6 +281,11 @@ class World:
         return events.MeansChecked(
             products, lengths, *self._numbers(mine, mean, machine.turn.part_radius(own), effect.coin, own)
         )
+
+    def _to_all(self, host: Host, spoken: Spoken) -> None:
+        for other in self.hosts:
+            if other != host.client:
+                self.send(host.client, other, spoken)
 
     def send(self, sender: str, to: str, frame: Any) -> None:
         """Sends a frame as the sender likes: an honest one at once, with a delay of the network."""

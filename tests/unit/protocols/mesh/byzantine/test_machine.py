@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from backend.protocols.mesh.byzantine.round_events import MeanMade, MeansChecked, StatementReceived
+from backend.protocols.mesh.byzantine.round_events import MeanMade, MeansChecked
 from backend.protocols.mesh.byzantine.state import AgreedState
 from tests.support.protocols.byzantine.liars import own
-from tests.support.protocols.byzantine.world import TERMS, Lies, World, hashed_keys, honest_work
+from tests.support.protocols.byzantine.member_host import Spoken, hashed_keys
+from tests.support.protocols.byzantine.world import TERMS, Lies, World, honest_work
 
 SEATS = 7
 NAMES = [f"{number:016x}" for number in range(SEATS)]
@@ -158,10 +159,10 @@ def test_a_validator_that_accuses_an_honest_member_is_banned_in_its_stead() -> N
 
 def test_statements_of_a_former_turn_change_nothing() -> None:
     """A liar repeats everything that it hears."""
-    heard: list[StatementReceived] = []
+    heard: list[Spoken] = []
 
     def repeats(world: World, sender: str, to: str, frame: Any) -> list[tuple[float, Any]]:
-        if isinstance(frame, StatementReceived):
+        if isinstance(frame, Spoken):
             heard.append(frame)
         return [(0.0, frame), *((0.1, one) for one in heard[-5:])]
 
