@@ -8,6 +8,7 @@ webapp/static/src/core/crypto/statements.ts.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from backend.crypto import client_keys
@@ -34,7 +35,7 @@ class TurnOfRound:
 
 @dataclass(frozen=True)
 class Statement:
-    """What one member says about one `phase`. `before` is the digest of its last statement in this turn.
+    """What one member says about one `phase`. `before` is the digest of all statements that it follows.
 
     `body` is encoded, and `identity` the sender's Ed25519 key.
     """
@@ -112,6 +113,14 @@ def are_two_words(turn: TurnOfRound, one: SignedStatement, other: SignedStatemen
     same = (one.identity, one.phase) == (other.identity, other.phase)
     differ = (one.before, one.body) != (other.before, other.body)
     return same and differ and is_said(turn, one) and is_said(turn, other)
+
+
+def heard_digest(statements: Iterable[bytes]) -> bytes:
+    """Returns the SHA-256 of all statements of a phase (their digests, by client), that the next follow.
+
+    So nobody can say later that its sender knew other ones.
+    """
+    return hashlib.sha256(fields(b"minga/mesh/1/heard", *statements)).digest()
 
 
 def coin_commitment(client: str, coin: bytes, salt: bytes) -> bytes:

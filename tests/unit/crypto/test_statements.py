@@ -11,6 +11,7 @@ from backend.crypto.statements import (
     TurnOfRound,
     are_two_words,
     coin_commitment,
+    heard_digest,
     is_relayed,
     is_said,
     relay,
@@ -92,3 +93,9 @@ def test_every_part_of_a_toss_counts_and_their_order_does_not() -> None:
     assert tossed != tossed_coin(coins | {"a" * 16: bytes([3] * 32)})
     assert tossed != tossed_coin({"a" * 16: coins["a" * 16]})
     assert tossed != tossed_coin({"a" * 16: coins["b" * 16], "b" * 16: coins["a" * 16]})
+
+
+def test_what_was_heard_is_the_statements_in_their_order() -> None:
+    one, other = bytes([1] * 32), bytes([2] * 32)
+    heard = {heard_digest(said) for said in ([one, other], [other, one], [one], [one, one], [])}
+    assert len(heard) == 5

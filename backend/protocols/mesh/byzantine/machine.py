@@ -358,8 +358,8 @@ class ByzantineRound:
 
     def _say(self, phase: str, body: Body) -> None:
         turn = self.turn
-        statement = Statement(self._clients[self._client], phase, turn.before, encode_body(body))
-        turn.before = statement.digest(turn.turn)
+        statement = Statement(self._clients[self._client], phase, turn.follows(phase), encode_body(body))
+        turn.last = statement.digest(turn.turn)
         turn.said.add(phase)
         turn.log.add(statement)
         self._effects.append(SayToAll(statement, turn.turn))

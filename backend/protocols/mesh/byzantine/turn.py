@@ -13,7 +13,7 @@ from backend.protocols.mesh.byzantine.exchange import StatementExchange
 from backend.protocols.mesh.byzantine.roles import TurnRoles
 from backend.protocols.mesh.byzantine.round_events import MeanRemade, MeansChecked, OuterStepped
 from backend.protocols.mesh.byzantine.state import AgreedState
-from backend.protocols.mesh.byzantine.turn_log import TurnLog, TurnPhase
+from backend.protocols.mesh.byzantine.turn_log import PHASES, TurnLog, TurnPhase
 from backend.protocols.mesh.byzantine.turn_statements import TurnStatements
 from backend.wire.byzantine_bodies import SeenWork
 
@@ -37,7 +37,7 @@ class Turn:
     salt: bytes
     due: float
     phase: TurnPhase = TurnPhase.COMMIT
-    before: bytes = NOTHING_BEFORE
+    last: bytes = NOTHING_BEFORE
     said: set[str] = field(default_factory=set)
     asked: set[str] = field(default_factory=set)
     # What the host answered.
@@ -156,6 +156,15 @@ class Turn:
         lengths = dict(zip(workers, remade.lengths, strict=True))
         wrong = wrong_checks(self.statements.checks(), remade.part, products, lengths)
         return [workers.index(client) for client in wrong], False
+
+    def follows(self, phase: str) -> bytes:
+        """Returns what a statement that this member says now is bound to.
+
+        In the phases after the first it is all that was said in the one before, else its own last statement.
+        """
+        if phase in PHASES[1:]:
+            return self.log.heard_before(TurnPhase(phase), self.roles.active)
+        return self.last
 
     def majority(self) -> bytes | None:
         """Returns a state that more than half signed; None if there is none."""

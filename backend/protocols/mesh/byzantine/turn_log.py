@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from enum import StrEnum
 
 from backend.crypto.round_context import fields
-from backend.crypto.statements import Statement, TurnOfRound, coin_commitment
+from backend.crypto.statements import Statement, TurnOfRound, coin_commitment, heard_digest
 from backend.wire.byzantine_bodies import (
     Body,
     CallBody,
@@ -131,6 +131,14 @@ class TurnLog:
             for client in sorted(active)
         ]
         return hashlib.sha256(fields(b"minga/mesh/1/said", *digests)).digest()
+
+    def heard_before(self, phase: TurnPhase, active: Collection[str]) -> bytes:
+        """Returns what a statement of a phase follows: the SHA-256 of all that were said in the phase before.
+
+        Raises KeyError if an active client said nothing in it.
+        """
+        before = PHASES[PHASES.index(phase) - 1]
+        return heard_digest(self.digest_of(before, client) for client in sorted(active))
 
     def _true_coins(self, found: dict[str, Body]) -> dict[str, Body]:
         commits = self.said(TurnPhase.COMMIT)

@@ -9,6 +9,7 @@ from backend.crypto.statements import (
     NOTHING_BEFORE,
     TurnOfRound,
     coin_commitment,
+    heard_digest,
     say,
     signed_bytes,
     tossed_coin,
@@ -53,6 +54,7 @@ def files() -> dict[str, str]:
             client: coin_commitment(client, coin, SALT).hex() for client, coin in CLIENTS.items()
         },
         "tossed": tossed_coin(CLIENTS).hex(),
+        "heard": heard_digest(CLIENTS.values()).hex(),
     }
     return {"statements.json": json.dumps(golden, indent=1) + "\n"}
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from backend.protocols.mesh.byzantine.round_events import MeanMade, MeansChecked
 from backend.protocols.mesh.byzantine.state import AgreedState
+from backend.protocols.mesh.byzantine.turn_log import PHASES
 from tests.support.protocols.byzantine.liars import own
 from tests.support.protocols.byzantine.member_host import Spoken, hashed_keys
 from tests.support.protocols.byzantine.world import TERMS, Lies, World, honest_work
@@ -61,6 +62,17 @@ def test_honest_members_agree_round_after_round_on_work_that_validators_judge() 
     assert (state.round, len(state.membership.seats), state.court) == (4, SEATS, ())
     assert len(state.works) == SEATS - TERMS.validators
     assert removed(world) == {}
+
+
+def test_what_members_say_is_bound_to_all_that_was_said_in_the_phase_before() -> None:
+    """So no liar can show afterwards that an honest member knew other pieces, means or coins."""
+    world = played({})
+    for host in world.hosts.values():
+        assert host.machine is not None
+        log, active = host.machine.turn.log, host.machine.turn.roles.active
+        for phase in PHASES[1:]:
+            heard = log.heard_before(phase, active)
+            assert {log.statement_of(phase, one).before for one in active} == {heard}
 
 
 def test_a_radius_to_be_measured_leaves_the_weights_in_its_first_round() -> None:

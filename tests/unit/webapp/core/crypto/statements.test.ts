@@ -5,6 +5,7 @@ import type { Identity } from "../../../../../webapp/static/src/core/crypto/keys
 import {
   areTwoWords,
   coinCommitment,
+  heardDigest,
   isSaid,
   NOTHING_BEFORE,
   say,
@@ -24,6 +25,7 @@ interface Golden {
   readonly coins: Readonly<Record<string, string>>;
   readonly commitments: Readonly<Record<string, string>>;
   readonly tossed: string;
+  readonly heard: string;
 }
 
 const golden = JSON.parse(readFileSync("tests/contract/vectors/statements.json", "utf8")) as Golden;
@@ -53,10 +55,11 @@ test("two words of one member about one phase are evidence, a repeated or a forg
   expect(await areTwoWords(turn, said, { ...said, body: fromHex("01") })).toBe(false);
 });
 
-test("commitments and the toss are Python's", async () => {
+test("commitments, the toss and what was heard are Python's", async () => {
   const coins = new Map(Object.entries(golden.coins).map(([client, coin]) => [client, fromHex(coin)]));
   for (const [client, coin] of coins) {
     expect(toHex(await coinCommitment(client, coin, fromHex(golden.salt)))).toBe(golden.commitments[client]);
   }
   expect(toHex(await tossedCoin(coins))).toBe(golden.tossed);
+  expect(toHex(await heardDigest([...coins.values()]))).toBe(golden.heard);
 });

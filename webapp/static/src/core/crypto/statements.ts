@@ -21,7 +21,7 @@ export interface TurnOfRound {
   readonly basis: string;
 }
 
-/** What one member says about one phase. `before` is the digest of its last statement in this turn. */
+/** What one member says about one phase. `before` is the digest of all statements that it follows. */
 export interface Statement {
   readonly identity: Bytes;
   readonly phase: string;
@@ -78,6 +78,14 @@ export async function areTwoWords(
   const isSame = sameBytes(one.identity, other.identity) && one.phase === other.phase;
   const differ = !(sameBytes(one.before, other.before) && sameBytes(one.body, other.body));
   return isSame && differ && (await isSaid(turn, one)) && (await isSaid(turn, other));
+}
+
+/**
+ * Returns the SHA-256 of all statements of a phase (their digests, by client), that the next follow: nobody can say later
+ * that its sender knew other ones.
+ */
+export function heardDigest(statements: readonly Bytes[]): Promise<Bytes> {
+  return sha256(fields(utf8("minga/mesh/1/heard"), ...statements));
 }
 
 /** Returns the commitment of a member to its part of the toss (Blum 1983); coin and salt have 32 bytes. */
