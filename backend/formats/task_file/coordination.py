@@ -11,6 +11,7 @@ from msgspec import Meta
 from msgspec.structs import force_setattr
 
 from backend.formats.task_file.averaging import Averaging
+from backend.formats.task_file.byzantine import ByzantineTable
 from backend.formats.task_file.server_optimizer import FEDAVG, ServerOptimizerChoice
 from backend.formats.task_file.types import NotNegative, Number, Positive, TaskTable
 from backend.formats.task_file.units import Units
@@ -85,8 +86,8 @@ class StopTable(TaskTable, frozen=True):
 class Coordination(TaskTable, frozen=True):
     """Configures the scheme, its rounds and its cohorts. Times are seconds.
 
-    `averaging` is for decentralized tasks, `units` for volunteer tasks; each is None for other schemes. The
-    `rounds` of a volunteer task are its epochs.
+    `averaging` and `byzantine` are for decentralized tasks, `units` for volunteer tasks; each is None for
+    other schemes. The `rounds` of a volunteer task are its epochs.
     """
 
     scheme: Literal["federated", "decentralized", "volunteer"]
@@ -107,12 +108,19 @@ class Coordination(TaskTable, frozen=True):
     server_optimizer: ServerOptimizerChoice = FEDAVG
     stop: StopTable = StopTable()
     averaging: Averaging | None = None
+    byzantine: ByzantineTable | None = None
     units: Units | None = None
 
     def __post_init__(self) -> None:
         self._check_passes()
         if self.averaging is not None and not self.decentralized:
             raise ValueError('averaging goes with scheme = "decentralized"; take the table out')
+        if self.byzantine is not None and not self.decentralized:
+            raise ValueError(
+                'byzantine goes with scheme = "decentralized", whose members check each other: take the '
+                "table out, or take that scheme. Where a server aggregates, [security.robust] bears false "
+                "updates"
+            )
         if self.min_deadline is not None and self.min_deadline > self.deadline:
             raise ValueError("min_deadline is over deadline; lower it or raise that")
         if self.quorum > self.min_available_clients:

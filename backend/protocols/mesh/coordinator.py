@@ -35,10 +35,10 @@ from backend.protocols.mesh.mesh_round import (
     Trainee,
     misreport,
     objection,
+    planned_work,
     works_of,
 )
 from backend.protocols.rounds.base import Rounds
-from backend.protocols.rounds.deadline import PlannedWork
 from backend.protocols.rounds.phases import IllegalEventError, RoundPhase
 from backend.protocols.rounds.plan import RoundPlan
 from backend.protocols.rounds.shard_assignment import training_seed
@@ -140,10 +140,10 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
             return [SendGroup(client, member.group)]
         if member.standing is not MeshMemberStage.TRAINING:
             return []
-        if error := objection(member, said, self.plan.metric_rows):
+        if error := objection(member, said, self.plan.metric_rows, self.averages.byzantine):
             return [*self._put_out(client, member, error), *self._settle(now)]
         member.standing, member.trained = MeshMemberStage.TRAINED, said
-        if not self._speeds.failed:
+        if not self._speeds.failed and said.steps:
             self._speeds.delivered(client, said.examples, now - self.open.opened)
         return self._settle(now)
 
@@ -154,7 +154,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
             return heard
         if member.group is None or member.standing is not MeshMemberStage.AVERAGING:
             return heard
-        if error := misreport(member.group, client, said):
+        if error := misreport(member.group, client, said, self.averages.byzantine):
             return [*self._put_out(client, member, error), *self._settle(now)]
         member.standing, member.averaged = MeshMemberStage.AVERAGED, said
         self._report_arrived(client, member, now)
@@ -281,7 +281,9 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         seconds = plan.deadline
         if plan.adaptive_deadline:
             seconds = self._speeds.seconds(works_of(members), self.quorum, plan.min_deadline, plan.deadline)
-        self.open = MeshRound(self.round, self.version, now, now + seconds, members, plan.grace)
+        self.open = MeshRound(
+            self.round, self.version, now, now + seconds, members, plan.grace, self.averages.byzantine
+        )
         return [
             MeshRoundOpened(self.round, self.version, clients, seconds),
             *(self.open.order(client, now) for client in clients),
@@ -306,7 +308,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
             participant, shards = self.attendance[client], parts.get(client, ())
             sizes = plan.shard_examples
             examples = sum(sizes[shard] for shard in shards) if sizes else participant.examples
-            work = PlannedWork(plan.most_examples(examples), plan.most_steps(examples), participant.step_ms)
+            work = planned_work(plan, examples, participant.step_ms, self.averages.byzantine)
             seed = training_seed(client, self.round, plan.seed)
             members[client] = Trainee(self.holdings.base(client), shards, seed, work)
         return members
@@ -343,6 +345,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
                 for other, link in self.links.get(client, {}).items()
                 if other in trained
             },
+            self.holdings.known,
         )
         running.begin(groups, now)
         orders = (SendGroup(client, group) for group in groups for client in group.members)

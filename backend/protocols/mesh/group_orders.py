@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import cast
 
+from msgspec.structs import replace
+
 from backend.numerics.precision import encoded_size
-from backend.protocols.mesh.grouping import Links, choose_exchange, form_groups, part_bounds
+from backend.protocols.mesh.grouping import Links, choose_exchange, form_groups, part_bounds, shuffled
 from backend.wire.mesh_fields import Exchange, Precision, Reducer
 from backend.wire.mesh_messages import Group, Trained
 
@@ -18,7 +20,8 @@ class Averages:
     """A task's settings for averaging; `values` is the length of its vector. Times are seconds.
 
     `exchange` may be "auto". `quorum` is the minimum of a group's survivors, who must be a majority in any
-    case, `fewest` the minimum of members with which it begins.
+    case, `fewest` the minimum of members with which it begins. In a `byzantine` mesh all make one group of at
+    most `group_size`, whose members check each other.
     """
 
     groups: str
@@ -31,6 +34,7 @@ class Averages:
     quorum: int
     fewest: int
     values: int
+    byzantine: bool = False
 
 
 def group_orders(
@@ -40,11 +44,15 @@ def group_orders(
     number: int,
     first: int,
     links: Links,
+    preferred: Collection[str] = (),
 ) -> list[Group]:
     """Returns the orders for peers that trained in round `number`; groups are numbered from `first` on.
 
-    `trained` has the report of each. Fewer than two peers, or than `fewest`, make no group.
+    `trained` has the report of each. Fewer than two peers, or than `fewest`, make no group. Where there is
+    one group only, the `preferred` are in it first.
     """
+    if averages.byzantine:
+        return [_byzantine_order(averages, trained, seed, number, first, preferred)]
     size = encoded_size(averages.values, averages.precision)
     maximum, fewest = averages.group_size, averages.fewest
     groups = form_groups(averages.groups, sorted(trained), maximum, seed, number, links, size, fewest)
@@ -78,6 +86,36 @@ def _order(
         seconds=averages.seconds,
         quorum=min(count, max(2, averages.quorum)),
     )
+
+
+def byzantine_seconds(members: int, patience: float) -> float:
+    """Returns how long the longest usual round of a Byzantine group takes, in seconds.
+
+    It is enough for two turns in which a member is missing (its phase, the calls, and a window for each liar
+    that there can be, and one), and for a third that ends well.
+    """
+    return 3 * (8 + (members + 1) // 2) * patience
+
+
+def _byzantine_order(
+    averages: Averages,
+    trained: Mapping[str, Trained],
+    seed: int,
+    number: int,
+    group: int,
+    preferred: Collection[str],
+) -> Group:
+    """Returns the order of a group of all, whose members know by themselves what counts.
+
+    Only they know who has a seat. Those of the last result come first, as most seats are theirs; the others
+    by lot. Its numbers of survivors and weights bound nothing: members agree on a state, and weigh alike.
+    """
+    drawn = sorted(shuffled(list(trained), seed, number), key=lambda client: client not in preferred)
+    members = sorted(drawn[: averages.group_size])
+    size = encoded_size(averages.values, averages.precision)
+    order = _order(averages, {client: trained[client] for client in members}, number, group, {}, size)
+    seconds = max(averages.seconds, byzantine_seconds(len(members), averages.patience))
+    return replace(order, least=2, most_weight=1.0, seconds=seconds)
 
 
 def rate_of(client: str, members: Sequence[str], links: Links) -> float:

@@ -59,9 +59,9 @@ def form_groups(
 
 def random_groups(peers: Sequence[str], most: int, seed: int, number: int, fewest: int) -> Groups:
     """Shuffles `peers` and cuts them into groups whose sizes differ by at most one."""
-    shuffled = _shuffled(peers, seed, number)
+    order = shuffled(peers, seed, number)
     count = max(1, min(math.ceil(len(peers) / most), len(peers) // fewest))
-    return [shuffled[start::count] for start in range(count)]
+    return [order[start::count] for start in range(count)]
 
 
 def grid_groups(peers: Sequence[str], most: int, seed: int, number: int) -> Groups:
@@ -70,7 +70,7 @@ def grid_groups(peers: Sequence[str], most: int, seed: int, number: int) -> Grou
     Peers keep their coordinates while the set of peers stays the same. If the grid is full, all peers have
     the mean of all after as many rounds as it has axes.
     """
-    fixed = _shuffled(peers, seed, 0)
+    fixed = shuffled(peers, seed, 0)
     axes = max(1, math.ceil(round(math.log(len(peers), most), 9)))
     side = math.ceil(round(len(peers) ** (1 / axes), 9))
     stride = side ** (number % axes)
@@ -161,7 +161,7 @@ def choose_exchange(setting: str, members: int, size: int, reducer: str) -> str:
     return "full" if small and reducer == "mean" else "butterfly"
 
 
-def _shuffled(peers: Sequence[str], seed: int, number: int) -> list[str]:
+def shuffled(peers: Sequence[str], seed: int, number: int) -> list[str]:
     """Shuffles the peers; the order depends only on their ids, `seed` and `number`."""
     ordered = sorted(peers)
     return [ordered[place] for place in philox.permutation(seed, number, len(ordered))]

@@ -20,6 +20,7 @@ from backend.protocols.mesh.coordinator_effects import SendMeshTrain
 from backend.protocols.rounds.cohort_member import too_much, wrong_sums
 from backend.protocols.rounds.deadline import PlannedWork
 from backend.protocols.rounds.phases import waits_until
+from backend.protocols.rounds.plan import RoundPlan
 from backend.wire.mesh_messages import Averaged, Group, Trained
 from backend.wire.messages import Status
 
@@ -67,7 +68,8 @@ class MeshRound:
 
     They train until `until`; then those that trained average, and report until `reports_until`, or for the
     patience after the majority of each group. A member that lost its connection may come back within `grace`
-    seconds.
+    seconds. In a `byzantine` mesh a result needs the reports of more than half of a group, whatever these say
+    of survivors.
     """
 
     number: int
@@ -76,6 +78,7 @@ class MeshRound:
     until: float
     members: dict[str, Trainee]
     grace: float
+    byzantine: bool = False
     groups: list[Group] = field(default_factory=list)
     reports_until: float = math.inf
     reasons: list[str] = field(default_factory=list)
@@ -188,13 +191,18 @@ class MeshRound:
         }
         counts = Counter((one.weights, tuple(sorted(set(one.survivors)))) for one in reports.values())
         for (weights, survivors), count in counts.most_common(1):
-            if 2 * count > len(survivors):
+            if 2 * count > len(group.members if self.byzantine else survivors):
                 holders = (name for name, one in reports.items() if one.weights == weights)
                 return GroupResult(weights, tuple(holders))
         return None
 
     def _survivors(self, group: Group) -> list[str]:
-        """Returns the members that may report a result: all, until a report names the survivors."""
+        """Returns the members that may report a result: all, until a report names the survivors.
+
+        In a Byzantine mesh one report keeps nobody from reporting.
+        """
+        if self.byzantine:
+            return group.members
         for name in group.members:
             if (report := self.members[name].averaged) is not None:
                 return [group.members[place] for place in report.survivors]
@@ -204,11 +212,17 @@ class MeshRound:
         return self.members[client].standing is MeshMemberStage.AVERAGING
 
 
-def objection(member: Trainee, said: Trained, rows: int) -> UpdateRefusedError | None:
-    """Returns why a training report is invalid, or None. `rows` is the number of metric rows."""
-    if said.base != member.base:
+def objection(
+    member: Trainee, said: Trained, rows: int, byzantine: bool = False
+) -> UpdateRefusedError | None:
+    """Returns why a training report is invalid, or None. `rows` is the number of metric rows.
+
+    In a `byzantine` mesh the members agree on the weights to train from, and validators train nothing.
+    """
+    if said.base != member.base and not byzantine:
         return StaleRoundError(f"Round {said.round} trains other weights than those. Load the ones it names.")
-    if error := too_much(member.work, said.examples, said.steps) or wrong_sums(len(said.sums), rows):
+    idle = byzantine and said.examples == said.steps == len(said.sums) == 0
+    if not idle and (error := _impossible(member.work, said, rows)):
         return error
     try:
         check_finite("loss", [said.loss])
@@ -218,11 +232,21 @@ def objection(member: Trainee, said: Trained, rows: int) -> UpdateRefusedError |
     return None
 
 
-def misreport(group: Group, client: str, said: Averaged) -> UpdateRefusedError | None:
-    """Returns why a report on a group is invalid, or None."""
+def _impossible(work: PlannedWork, said: Trained, rows: int) -> UpdateRefusedError | None:
+    return too_much(work, said.examples, said.steps) or wrong_sums(len(said.sums), rows)
+
+
+def misreport(
+    group: Group, client: str, said: Averaged, byzantine: bool = False
+) -> UpdateRefusedError | None:
+    """Returns why a report on a group is invalid, or None.
+
+    In a `byzantine` mesh also a member that made no part of the result holds it: newcomers, and who rests.
+    """
     survivors = set(said.survivors)
     fits = len(survivors) == len(said.survivors) and all(place < len(group.members) for place in survivors)
-    if not fits or len(survivors) < group.least or group.members.index(client) not in survivors:
+    stranger = not byzantine and group.members.index(client) not in survivors
+    if not fits or len(survivors) < group.least or stranger:
         return BadExamplesError(
             f"These survivors are impossible: name yourself and at least {group.least} of your group."
         )
@@ -234,3 +258,13 @@ def misreport(group: Group, client: str, said: Averaged) -> UpdateRefusedError |
 def works_of(members: Mapping[str, Trainee]) -> dict[str, PlannedWork]:
     """Returns the planned work of each member."""
     return {name: one.work for name, one in members.items()}
+
+
+def planned_work(plan: RoundPlan, examples: int, step_ms: float, byzantine: bool) -> PlannedWork:
+    """Returns the most that a member with so many `examples` can do in a round.
+
+    In a `byzantine` mesh a coin draws its examples, not the server, and it does the same steps in any case.
+    """
+    if byzantine:
+        return PlannedWork(plan.steps * plan.batch_size, plan.steps, step_ms)
+    return PlannedWork(plan.most_examples(examples), plan.most_steps(examples), step_ms)

@@ -35,7 +35,7 @@ def train(
         control=control,
         masking=masking,
         privacy=task.privacy,
-        shards=_shards(task.shards.train[number] for number in order.shards),
+        shards=shards(task.shards.train[number] for number in order.shards),
         seconds=order.seconds,
     )
 
@@ -46,7 +46,7 @@ def evaluate(task: Task, order: round_effects.SendEvaluate, weights: str) -> mes
         round=order.round,
         version=order.version,
         weights=weights,
-        shards=_shards(task.shards.measured[number] for number in order.shards),
+        shards=shards(task.shards.measured[number] for number in order.shards),
         seconds=order.seconds,
     )
 
@@ -71,5 +71,6 @@ def evaluated(evaluation: EvaluationRecord) -> messages.Evaluated:
     )
 
 
-def _shards(files: Iterable[ShardFile]) -> list[messages.Shard]:
+def shards(files: Iterable[ShardFile]) -> list[messages.Shard]:
+    """Builds the list of shards that clients fetch."""
     return [messages.Shard(sha256=file.sha256, examples=file.examples) for file in files]

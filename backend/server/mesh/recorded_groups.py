@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -75,7 +76,7 @@ class RecordedGroups:
             return [
                 _record_of(replace(group, round=min(group.round, makers.round))) for group in newest.values()
             ]
-        survivors = {report.group: report.survivors for report in outcome.averaged.values()}
+        survivors = _survivors(outcome)
         return [
             _record_of(_among(group, survivors[group.group]))
             for group in self._of_round
@@ -130,6 +131,14 @@ class RecordedGroups:
         if any(certificate.round <= before.round for before in recorded):
             return None
         raise problem
+
+
+def _survivors(outcome: MeshOutcome) -> dict[int, tuple[int, ...]]:
+    """Returns the places of each group's survivors, as most of the reports name them."""
+    named = defaultdict[int, Counter[tuple[int, ...]]](Counter)
+    for report in outcome.averaged.values():
+        named[report.group][tuple(sorted(report.survivors))] += 1
+    return {group: counts.most_common(1)[0][0] for group, counts in named.items()}
 
 
 def _key(group: GroupMembers) -> tuple[int, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import structlog
@@ -71,7 +71,7 @@ class RoundNotes:
             ended=ended,
             refusals=dict(self.refused.codes),
             accepted_by=kinds(client_kinds.get(client, UNKNOWN_KIND) for client in trained),
-            losses=spread(report.loss for report in trained.values()),
+            losses=spread(report.loss for report in _worked(trained)),
         )
 
     def contributions(
@@ -142,7 +142,7 @@ class MeshRecorder:
 
         A round that peers made without the server has no known examples and no known loss.
         """
-        specs, reports = self._task.bundle.manifest.metrics, list(outcome.trained.values())
+        specs, reports = self._task.bundle.manifest.metrics, list(_worked(outcome.trained))
         examples = sum(report.examples for report in reports)
         loss = sum(report.loss * report.examples for report in reports) / examples if reports else None
         metrics = metric_values(specs, [report.sums for report in reports]) if reports else {}
@@ -203,3 +203,8 @@ class MeshRecorder:
     async def _let_go(self) -> None:
         waiting = self._evaluator.waiting if self._evaluator else set[int]()
         await self._history.let_go({self._history.current.version} | waiting, self._clock())
+
+
+def _worked(trained: Mapping[str, Trained]) -> Iterator[Trained]:
+    """Yields the reports of peers that trained; in a Byzantine mesh validators did not."""
+    return (report for report in trained.values() if report.steps)

@@ -12,10 +12,15 @@ from backend.formats.task_file.server_optimizer import (
 )
 from backend.protocols.mesh.coordinator import MeshCoordinator
 from backend.protocols.rounds.lots import Lots
+from backend.server.hosting import task_frames
 from backend.server.mesh.averaging_plan import averages_of
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
+from backend.wire.byzantine_messages import ByzantineRules, ByzantineTerms
 from backend.wire.mesh_fields import Outer
+
+# Members of a Byzantine round have worked before its first phase, which takes at most so many patiences.
+WORK_PATIENCES = 4
 
 
 def coordinator_of(task: Task, history: VersionHistory, opening: int, lots: Lots) -> MeshCoordinator:
@@ -54,3 +59,29 @@ def outer_step_of(optimizer: ServerOptimizerChoice) -> Outer:
         case Nesterov():
             return Outer(kind="nesterov", learning_rate=optimizer.learning_rate, momentum=optimizer.momentum)
     raise TaskFileError(f"Peers cannot take the step {name_of(optimizer)} themselves; use nesterov.")
+
+
+def byzantine_rules_of(task: Task, run: str) -> ByzantineRules | None:
+    """Returns what the members of the task's `run` check each other by; None if they do not."""
+    chosen, patience = task.file.coordination.byzantine, task.file.coordination.averages.patience
+    if chosen is None:
+        return None
+    terms = ByzantineTerms(
+        validators=chosen.validators,
+        radius=chosen.fixed_radius,
+        far=chosen.far,
+        probation=chosen.probation,
+        audits=chosen.audits,
+        seconds=WORK_PATIENCES * patience,
+        patience=patience,
+    )
+    return ByzantineRules(
+        terms=terms,
+        bundle=task.bundle.address,
+        run=run,
+        outer=outer_step_of(task.file.coordination.server_optimizer),
+        steps=task.file.training.steps or 0,
+        batch_size=task.batch_size,
+        learning_rate=task.learning_rate,
+        shards=task_frames.shards(task.shards.train),
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from backend.server.mesh.ice_servers import IceServers
-from backend.server.mesh.setup import outer_step_of
+from backend.server.mesh.setup import byzantine_rules_of, outer_step_of
 from backend.server.tasks.task import Task
 from backend.server.versions.version_history import VersionHistory
 from backend.wire.mesh_messages import Entered
@@ -25,6 +25,7 @@ class Greeter:
         self._ice = ice
         self._clock = clock
         self._outer = outer_step_of(task.file.coordination.server_optimizer)
+        self._byzantine = byzantine_rules_of(task, history.run_name)
 
     def entered(self, client: str) -> Entered:
         """Returns the message for the peer `client`."""
@@ -39,4 +40,5 @@ class Greeter:
             weights=newest.weights,
             outer=self._outer,
             ice=self._ice.servers(client, self._clock()),
+            byzantine=self._byzantine,
         )

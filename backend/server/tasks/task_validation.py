@@ -10,6 +10,7 @@ from backend.errors import TaskFileError
 from backend.formats.exact_program import ExactProgram
 from backend.formats.manifest import KERAS_FILE, Manifest
 from backend.formats.task_file import TaskFile, exactness
+from backend.formats.task_file.rules.byzantine import shards_conflict
 from backend.formats.task_file.rules.recipes import accumulation_conflict, buffer_conflict, optimizer_conflict
 
 PIN = "`minga task pin FOLDER` with the folder of the task"
@@ -52,13 +53,15 @@ def check_task(file: TaskFile, manifest: Manifest, server_holdout: bool, client_
 def check_recipe(file: TaskFile, manifest: Manifest, shards: Sequence[int] | None = None) -> None:
     """Raises TaskFileError if the recipe of work units does not fit the clients' optimizer.
 
-    With `shards`, the number of rows of each, neither may its buffer be larger than an epoch.
+    With `shards`, the number of rows of each, neither may its buffer be larger than an epoch, nor may they be
+    more than members of a mesh can be told of.
     """
     plain = manifest.optimizer.plain and file.training.proximal_mu == 0.0
     accumulated = int(manifest.optimizer.hyperparameters.get("gradient_accumulation_steps", 0))
     conflict = optimizer_conflict(file, plain) or accumulation_conflict(file, accumulated)
     if shards is not None:
         conflict = conflict or buffer_conflict(file, shards, file.training.batch_size or manifest.batch_size)
+        conflict = conflict or shards_conflict(file, len(shards))
     if conflict:
         raise TaskFileError(f"{file.name}: {conflict}")
 

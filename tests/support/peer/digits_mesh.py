@@ -39,6 +39,28 @@ def write_digits(
     return folder
 
 
+def write_byzantine_digits(
+    source: Path,
+    folder: Path,
+    byzantine: dict[str, Any] | None = None,
+    averaging: dict[str, Any] | None = None,
+    *,
+    training: dict[str, Any] | None = None,
+    **more: Any,
+) -> Path:
+    """Writes the digits of `source` into `folder` as a mesh task whose members check each other.
+
+    `byzantine` goes into [coordination.byzantine], `training` into [training], the others as above.
+    """
+    write_digits(source, folder, averaging, **more)
+    file = folder / "task.toml"
+    text = file.read_text("utf-8").replace("shards_per_client = 4\n", "")
+    plan = _lines({"steps": 10} | (training or {}))
+    text = re.sub(r"\[training\]\n.*?\n(?=\[)", f"[training]\n{plan}\n\n", text, flags=re.DOTALL)
+    file.write_text(f"{text}\n[coordination.byzantine]\n{_lines(byzantine or {})}\n", "utf-8")
+    return folder
+
+
 def _lines(values: dict[str, Any]) -> str:
     return "\n".join(f"{key} = {_toml(value)}" for key, value in values.items())
 

@@ -116,6 +116,15 @@ def write_mesh(folder: Path, **coordination: Any) -> Path:
     return folder
 
 
+def write_byzantine(folder: Path, byzantine: str = "{}", steps: int = 3, **coordination: Any) -> Path:
+    """Writes a decentralized task whose members check each other, by the inline table `byzantine`."""
+    write_mesh(folder, **{"byzantine": byzantine, **coordination})
+    file = folder / "task.toml"
+    text = file.read_text("utf-8").replace("shards_per_client = 2\n", "")
+    file.write_text(f"{text}[training]\nsteps = {steps}\n", "utf-8")
+    return folder
+
+
 def write_units(folder: Path, holdout: int = 0, more: int = 0, **units: Any) -> Path:
     """As `write_task`, of a task of work units; `units` add to its table of them."""
     write_task(folder, holdout=holdout, more=more)

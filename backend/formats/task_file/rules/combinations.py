@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from backend.formats.task_file.privacy import PrivacyTable
+from backend.formats.task_file.rules.byzantine import byzantine_conflicts
 from backend.formats.task_file.rules.decentralized import decentralized_conflicts
 from backend.formats.task_file.rules.exactness import exactness_conflicts
 from backend.formats.task_file.rules.integrity import integrity_conflicts
@@ -85,7 +86,8 @@ def contradiction(file: TaskFile) -> str | None:
     too_few = _too_few(file) if masks and not decentralized and file.security.groups == 1 else ()
     others = (_hidden_observations(file), too_few, _privacy_conflicts(file), exactness_conflicts(file))
     extra = (robust_conflicts(file), reputation_conflicts(file), integrity_conflicts(file))
-    for sentences in (scheme, *others, *extra, newcomer_conflicts(file), kept_updates_conflicts(file)):
+    newest = (newcomer_conflicts(file), kept_updates_conflicts(file))
+    for sentences in (byzantine_conflicts(file), scheme, *others, *extra, *newest):
         for sentence in sentences:
             return sentence
     return None

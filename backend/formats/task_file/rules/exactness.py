@@ -1,10 +1,14 @@
-"""Checks that what a task computes can have the same bits everywhere, if `training.exact` asks for it."""
+"""Decides whether a task's results have the same bits everywhere, and checks that they can have them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 from backend.formats.task_file.task_file import TaskFile
+
+# "required": only clients of the backend `exact` take part. "preferred": their results are compared by hash.
+Exactness = Literal["required", "preferred", "off"]
 
 # Kinds of public files that browsers and Python do not decode to the same bits, and why.
 _DECODED = {
@@ -16,6 +20,13 @@ _SHARDS = 'Take data.source = "shards"'
 _LEAVE_OUT = "or leave training.exact out"
 
 
+def exactness(file: TaskFile) -> Exactness:
+    """Returns `training.exact`; by default "preferred" for work units on shards, else "off"."""
+    if file.training.exact is not None:
+        return file.training.exact
+    return "preferred" if file.coordination.volunteer and file.data.source == "shards" else "off"
+
+
 def exactness_conflicts(file: TaskFile) -> Iterator[str]:
     """Yields a sentence for each setting that conflicts with `training.exact`, with an alternative."""
     chosen = file.training.exact
@@ -23,8 +34,8 @@ def exactness_conflicts(file: TaskFile) -> Iterator[str]:
         return
     if chosen == "preferred" and not file.coordination.volunteer:
         yield (
-            'training.exact = "preferred" compares results of the same work, and only scheme = "volunteer" '
-            'has the same work done twice. Take "required", or leave it out.'
+            'training.exact = "preferred" has a server compare results of the same work, as only scheme = '
+            '"volunteer" does. Take "required", or leave it out.'
         )
     where = f'training.exact = "{chosen}"'
     if file.data.own is not None:
