@@ -13,10 +13,9 @@ import numpy as np
 from backend.errors import GroupError
 from backend.numerics.aggregation.outer_step import outer_step
 from backend.peer.links.links import LinkManager
-from backend.peer.mesh.certificate_collector import CertificateCollector
 from backend.peer.mesh.early_frames import EarlyFrames, GroupKey
 from backend.peer.mesh.exchange import Exchange, GroupOutcome
-from backend.peer.mesh.result_report import ResultReport
+from backend.peer.mesh.result_signer import ResultSigner
 from backend.peer.mesh.weights import WeightCache
 from backend.peer.session.progress import Teller
 from backend.peer.training.step import Vector
@@ -63,17 +62,15 @@ class Averager:
         declines: Callable[[int, int], bool],
     ) -> None:
         self._links = links
-        self._key = key
         self._cache = cache
         self._reporter = reporter
         self._post = post
         self._spawn = spawn
         self._exchanges: dict[GroupKey, Exchange] = {}
-        self._early_frames = EarlyFrames(links, declines)
+        self._early_frames: EarlyFrames[GroupFrame] = EarlyFrames(links, declines)
         self._averaging: asyncio.Task[None] | None = None
         self._patience_reset: asyncio.TimerHandle | None = None
-        self._certificates: CertificateCollector | None = None
-        self._result_report: ResultReport | None = None
+        self._signer = ResultSigner(links, key, reporter, post)
         self._momentum: Vector = np.zeros(0, np.float32)
 
     def average(self, order: Group, work: TrainedWork) -> None:
@@ -94,8 +91,7 @@ class Averager:
             exchange.close()
         self._exchanges.clear()
         self._early_frames.close()
-        if self._result_report:
-            self._result_report.tell()
+        self._signer.close()
 
     def up(self, client: str) -> None:
         """Takes a new link to `client`, or the end of its silence."""
@@ -115,9 +111,8 @@ class Averager:
     def frame_received(self, client: str, frame: GroupFrame) -> None:
         """Takes a frame of a group's member."""
         key = (frame.round, frame.group)
-        certificates = self._certificates
-        if isinstance(frame, Attest) and certificates and key == (certificates.round, certificates.group):
-            self._add_signature(client, frame)
+        if isinstance(frame, Attest) and self._signer.is_of(frame):
+            self._signer.add(client, frame)
         elif key in self._exchanges and not isinstance(frame, Attest):
             self._exchanges[key].frame_received(client, frame)
         else:
@@ -129,13 +124,6 @@ class Averager:
         groups formed by peers continue without this peer if it is not a member.
         """
         self._early_frames.server_reached()
-
-    def _add_signature(self, client: str, frame: Attest) -> None:
-        certificate = self._certificates.add(client, frame) if self._certificates else None
-        if self._result_report:
-            self._result_report.signed()
-        if certificate:
-            self._post(member_events.WeightsCertified(certificate))
 
     async def _average(self, order: Group, work: TrainedWork) -> None:
         self._close_ended()
@@ -164,7 +152,8 @@ class Averager:
             # Only now: a peer without a result keeps its earlier momentum.
             self._momentum = momentum
             self._cache.keep(weights, content)
-            self._report_average(order, work, outcome, weights)
+            self._signer.sign(order, outcome, work.bundle, work.run, weights)
+            self._take_early(key)
         finally:
             # Other members may still be in the group, and expect its faster heartbeats.
             self._patience_reset = asyncio.get_running_loop().call_later(
@@ -181,6 +170,9 @@ class Averager:
         exchange.start()
         for client in self._links.linked():
             exchange.up(client)
+        self._take_early(key)
+
+    def _take_early(self, key: GroupKey) -> None:
         for client, frames in self._early_frames.take(key).items():
             for frame in frames:
                 self.frame_received(client, frame)
@@ -196,52 +188,6 @@ class Averager:
         sentence = f"Round {order.round}: no result in this group. {reason}"
         self._reporter.tell("failed", sentence, round=order.round, group=order.group)
         self._post(member_events.GroupFailed(order.round, order.group, reason))
-
-    def _report_average(self, order: Group, work: TrainedWork, outcome: GroupOutcome, weights: str) -> None:
-        survivors = [order.members[place] for place in outcome.survivors]
-        identities = {
-            client: neighbour.identity
-            for client in survivors
-            if (neighbour := self._links.neighbour(client)) is not None
-        }
-        local = self._links.local
-        self._certificates = CertificateCollector(
-            local.task,
-            work.bundle,
-            work.run,
-            order.round,
-            order.group,
-            survivors,
-            weights,
-            identities,
-            order.least,
-        )
-        attest = self._certificates.sign(local.client, self._key)
-        for client in survivors:
-            if client != local.client:
-                self._links.send(client, attest)
-        self._report_result(ResultReport(order, outcome, self._certificates, self._reporter))
-        self._post(
-            member_events.GroupAveraged(
-                order.round,
-                order.group,
-                weights,
-                list(outcome.survivors),
-                outcome.fraction,
-                outcome.seconds,
-                attest.signature,
-            )
-        )
-        for client, frames in self._early_frames.take((order.round, order.group)).items():
-            for frame in frames:
-                self.frame_received(client, frame)
-
-    def _report_result(self, report: ResultReport) -> None:
-        """Reports the group before now, and the last group once its signatures are here."""
-        if self._result_report:
-            self._result_report.tell()
-        self._result_report = report
-        report.signed()
 
     def _close_ended(self) -> None:
         """Closes groups that no member can ask about any more, and old ones: each has vectors in memory."""

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
+from backend.wire.byzantine_messages import Say
 from backend.wire.mesh_messages import Group
 from backend.wire.peer_messages import Begin, GiveUp, GroupFrame
 
@@ -17,6 +18,7 @@ MOST_EARLY = 64
 NO_ORDER = "This peer is not assigned to that group."
 # A group's round and number.
 GroupKey: TypeAlias = tuple[int, int]
+EarlyFrame = TypeVar("EarlyFrame", GroupFrame, GroupFrame | Say)
 
 
 class FrameLinks(Protocol):
@@ -25,7 +27,7 @@ class FrameLinks(Protocol):
     def send(self, client: str, frame: GiveUp) -> None: ...
 
 
-class EarlyFrames:
+class EarlyFrames(Generic[EarlyFrame]):
     """Frames of groups that this peer has no order for yet, by group and client.
 
     A member that has begun receives `give_up` as soon as this peer `declines` the group of a round and
@@ -36,11 +38,11 @@ class EarlyFrames:
     def __init__(self, links: FrameLinks, declines: Callable[[int, int], bool]) -> None:
         self._links = links
         self._declines = declines
-        self._frames: dict[GroupKey, dict[str, list[GroupFrame]]] = {}
+        self._frames: dict[GroupKey, dict[str, list[EarlyFrame]]] = {}
         self._joined: GroupKey | None = None
         self._patience: float | None = None
 
-    def add(self, client: str, frame: GroupFrame) -> None:
+    def add(self, client: str, frame: EarlyFrame) -> None:
         """Keeps a frame; of too many groups it forgets the oldest."""
         key = (frame.round, frame.group)
         frames = self._frames.setdefault(key, {}).setdefault(client, [])
@@ -60,7 +62,7 @@ class EarlyFrames:
         """Takes the order of a group that this peer joins; `take` returns its frames."""
         self._joined, self._patience = (order.round, order.group), order.patience
 
-    def take(self, key: GroupKey) -> dict[str, list[GroupFrame]]:
+    def take(self, key: GroupKey) -> dict[str, list[EarlyFrame]]:
         """Returns the frames of a group by client, and keeps them no longer."""
         return self._frames.pop(key, {})
 

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from typing import Protocol
 
 from backend.peer.mesh.certificate_collector import CertificateCollector
-from backend.peer.mesh.exchange import GroupOutcome
 from backend.peer.session.progress import Teller
 from backend.wire.mesh_messages import Group
+
+
+class GroupNumbers(Protocol):
+    """How a group ended: `exchange.GroupOutcome` is one."""
+
+    @property
+    def survivors(self) -> Sequence[int]: ...
+    @property
+    def fraction(self) -> float: ...
+    @property
+    def seconds(self) -> float: ...
 
 
 class ResultReport:
@@ -18,7 +30,7 @@ class ResultReport:
     """
 
     def __init__(
-        self, order: Group, outcome: GroupOutcome, signatures: CertificateCollector, reporter: Teller
+        self, order: Group, outcome: GroupNumbers, signatures: CertificateCollector, reporter: Teller
     ) -> None:
         self._order, self._outcome = order, outcome
         self._signatures = signatures

@@ -19,7 +19,7 @@ from backend.peer.mesh.early_frames import EarlyFrames
 from backend.peer.mesh.exchange import Exchange
 from backend.protocols.mesh.serverless.last_round import FIRST_SERVERLESS_GROUP
 from backend.wire.mesh_messages import Group
-from backend.wire.peer_messages import OfGroup
+from backend.wire.peer_messages import GroupFrame, OfGroup
 from tests.support.peer.averaging_groups import BUNDLE, TASK, order_of
 from tests.support.peer.linked_peers import Member, company, until
 from tests.support.protocols.mesh.restart_schedules import play
@@ -65,7 +65,7 @@ async def told_of_its_end(alone: Member, exchange: Exchange) -> str:
     return str(failed.value)
 
 
-async def keep_early(early: EarlyFrames, member: Member) -> None:
+async def keep_early(early: EarlyFrames[GroupFrame], member: Member) -> None:
     """Gives what came for groups without an order, at least one frame, to its keeper."""
     await until(lambda: any(isinstance(frame, OfGroup) for _, frame in member.frames))
     for client, frame in member.frames:
