@@ -37,11 +37,20 @@ class ByzantineTerms(Struct, frozen=True, forbid_unknown_fields=True):
     patience: float = 5.0
 
 
+class WorkTolerance(Struct, frozen=True, forbid_unknown_fields=True):
+    """How far the same work may be apart on two devices (numerics/aggregation/result_agreement.py)."""
+
+    distance: float
+    cosine: float
+    blame: float
+
+
 class ByzantineRules(Struct, frozen=True, forbid_unknown_fields=True):
     """What the members of a Byzantine mesh must have in common to check each other's work.
 
     Their states contain its digest, so that members with other rules never form one mesh. `run` names the
-    run of the task; each round does `steps` of `batch_size` rows of one of the public `shards`.
+    run of the task; each round does `steps` of `batch_size` rows of one of the public `shards`. Without a
+    `tolerance` the same work has the same bits on all devices.
     """
 
     terms: ByzantineTerms
@@ -51,6 +60,7 @@ class ByzantineRules(Struct, frozen=True, forbid_unknown_fields=True):
     steps: Annotated[int, Meta(ge=1, le=64)]
     batch_size: Count
     learning_rate: float
+    tolerance: WorkTolerance | None
     shards: Annotated[list[Shard], Meta(min_length=1, max_length=MOST_PUBLIC_SHARDS)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from backend.errors import TaskFileError
+from backend.formats.task_file.rules.exactness import exactness
 from backend.formats.task_file.server_optimizer import (
     FedAvg,
     FedAvgM,
@@ -15,8 +16,9 @@ from backend.protocols.rounds.lots import Lots
 from backend.server.hosting import task_frames
 from backend.server.mesh.averaging_plan import averages_of
 from backend.server.tasks.task import Task
+from backend.server.units.validation.tolerances import tolerance_of
 from backend.server.versions.version_history import VersionHistory
-from backend.wire.byzantine_messages import ByzantineRules, ByzantineTerms
+from backend.wire.byzantine_messages import ByzantineRules, ByzantineTerms, WorkTolerance
 from backend.wire.mesh_fields import Outer
 
 # Members of a Byzantine round have worked before its first phase, which takes at most so many patiences.
@@ -83,5 +85,14 @@ def byzantine_rules_of(task: Task, run: str) -> ByzantineRules | None:
         steps=task.file.training.steps or 0,
         batch_size=task.batch_size,
         learning_rate=task.learning_rate,
+        tolerance=_work_tolerance(task),
         shards=task_frames.shards(task.shards.train),
     )
+
+
+def _work_tolerance(task: Task) -> WorkTolerance | None:
+    """Returns how far the same work may be apart on two devices; None where it has the same bits on all."""
+    if exactness(task.file) == "required":
+        return None
+    allowed = tolerance_of(task.file.training.steps or 0)
+    return WorkTolerance(distance=allowed.distance, cosine=allowed.cosine, blame=allowed.blame)

@@ -11,6 +11,7 @@ from collections.abc import Collection, Sequence
 from msgspec.structs import replace
 
 from backend.crypto.round_context import fields, integer
+from backend.wire.byzantine_messages import ByzantineRules
 from backend.wire.messages import Shard, Train
 
 # Seeds are whole numbers below this in both languages.
@@ -41,6 +42,30 @@ def validations(coin: bytes, judges: Collection[str], targets: Collection[str], 
     order = drawn_order(coin, "validate", judges)[: min(count, len(judges) // 2)]
     drawn = [one for one in drawn_order(coin, "target", targets) if one not in order]
     return dict(zip(order, drawn, strict=False))
+
+
+def agreed_plan(rules: ByzantineRules, number: int, weights: bytes) -> Train:
+    """Returns what the plans of all members in round `number` from `weights` (SHA-256) have in common.
+
+    It has no examples, no seed and no deadline: whole steps are done.
+    """
+    return Train(
+        round=number,
+        version=0,
+        weights=weights.hex(),
+        epochs=0,
+        steps=rules.steps,
+        batch_size=rules.batch_size,
+        learning_rate=rules.learning_rate,
+        past_steps=(number - 1) * rules.steps,
+        seed=0,
+        proximal_mu=0.0,
+        control=None,
+        masking=None,
+        privacy=None,
+        shards=[],
+        seconds=0.0,
+    )
 
 
 def plan_of(agreed: Train, shards: Sequence[Shard], coin: bytes, client: str) -> Train:

@@ -131,6 +131,7 @@ TO_PEER: dict[str, mesh_messages.ServerToPeer] = {
             steps=10,
             batch_size=8,
             learning_rate=0.125,
+            tolerance=byzantine_messages.WorkTolerance(distance=0.07, cosine=0.99, blame=0.3),
             shards=[messages.Shard(sha256=HASH, examples=100)],
         ),
     ),

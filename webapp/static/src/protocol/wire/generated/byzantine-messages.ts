@@ -24,11 +24,19 @@ export const byzantineTerms = fields.record({
   patience: fields.real,
 });
 
+/** How far the same work may be apart on two devices (numerics/aggregation/result_agreement.py). */
+export const workTolerance = fields.record({
+  distance: fields.real,
+  cosine: fields.real,
+  blame: fields.real,
+});
+
 /**
  * What the members of a Byzantine mesh must have in common to check each other's work.
  *
  * Their states contain its digest, so that members with other rules never form one mesh. `run` names the run of the
- * task; each round does `steps` of `batch_size` rows of one of the public `shards`.
+ * task; each round does `steps` of `batch_size` rows of one of the public `shards`. Without a `tolerance` the same work
+ * has the same bits on all devices.
  */
 export const byzantineRules = fields.record({
   terms: byzantineTerms,
@@ -38,6 +46,7 @@ export const byzantineRules = fields.record({
   steps: fields.whole(1, 64),
   batch_size: count,
   learning_rate: fields.real,
+  tolerance: fields.nullable(workTolerance),
   shards: fields.list(shard, 4096, 1),
 });
 
