@@ -9,6 +9,7 @@ from functools import partial
 from typing import Protocol, TypeAlias
 
 from backend.numerics.precision import Bytes
+from backend.wire.byzantine_messages import Show
 from backend.wire.mesh_messages import Group
 from backend.wire.peer_messages import Mean, PeerFrame, Piece
 
@@ -23,7 +24,7 @@ AT_ONCE = 2
 STALLED_SECONDS = 0.5
 
 # Makes the frame of the chunk that begins at an offset.
-Chunk: TypeAlias = Callable[[int, memoryview], Piece | Mean]
+Chunk: TypeAlias = Callable[[int, memoryview], Piece | Mean | Show]
 # Bytes, or a function that makes them on another thread when they are sent.
 Data: TypeAlias = Bytes | Callable[[], Bytes]
 

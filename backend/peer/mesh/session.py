@@ -18,6 +18,8 @@ from backend.peer.data.blob_cache import BlobSource
 from backend.peer.links.interfaces import LocalPeer
 from backend.peer.links.links import LinkManager
 from backend.peer.mesh.averager import Averager, TrainedWork
+from backend.peer.mesh.byzantine.contents import RoundContents
+from backend.peer.mesh.byzantine.member import ByzantineMember
 from backend.peer.mesh.learner import Learner
 from backend.peer.mesh.listening import Listening
 from backend.peer.mesh.peer_directory import PeerDirectory
@@ -107,11 +109,12 @@ class MeshSession:
         self._upstream.on_end = self._links.server_away
         self._weights = WeightCache()
         self._weight_store = WeightStore(member.state / "mesh", address, member.task)
-        self._transfer = WeightTransfer(self._links, self._weights, self._loop.spawn)
+        self._contents = RoundContents()
+        self._transfer = WeightTransfer(self._links, self._find, self._loop.spawn)
         self._directory = PeerDirectory(self._links)
-        sources = WeightSources(self._weights, self._transfer, blobs, self._directory.holders)
-        self.jobs = make_jobs(sources)
-        self._learner = Learner(self.jobs, sources, self._weights, reporter)
+        self._sources = WeightSources(self._weights, self._transfer, blobs, self._directory.holders)
+        self.jobs = make_jobs(self._sources)
+        self._learner = Learner(self.jobs, self._sources, self._weights, reporter)
         self._averager = Averager(
             self._links,
             member.key,
@@ -121,6 +124,7 @@ class MeshSession:
             self._loop.spawn,
             self.machine.declines,
         )
+        self._byzantine: ByzantineMember | None = None
         self._serverless = ServerlessRunner(
             self._links,
             ServerlessRounds(local.client, member.enter.kind == "peer", int(random() * 2**32)),
@@ -180,7 +184,8 @@ class MeshSession:
                 self._upstream.is_entered = self._upstream.is_open and self.machine.entered is not None
                 self._directory.update(frame)
                 if isinstance(frame, Entered):
-                    self._averager.server_reached()
+                    self._enter_byzantine(frame)
+                    self._averages.server_reached()
             case member_events.WeightsCertified(certificate):
                 self._store_weights(certificate)
         self._loop.set_idle(self.is_between_work)
@@ -207,9 +212,9 @@ class MeshSession:
                 _abort(self._training)
             case member_events.Average(group):
                 if self._work:
-                    self._averager.average(group, self._work)
+                    self._averages.average(group, self._work)
             case member_events.AbortAveraging():
-                self._averager.abort()
+                self._averages.abort()
             case member_events.UploadDeposit(weights):
                 self._loop.spawn(self._deposit(weights))
             case participant_events.MeasureVersion(request):
@@ -220,6 +225,37 @@ class MeshSession:
                 _abort(self._measuring)
             case participant_events.Close():
                 self._upstream.finish()
+
+    @property
+    def _averages(self) -> Averager | ByzantineMember:
+        return self._byzantine or self._averager
+
+    def _find(self, sha256: str) -> bytes | None:
+        return self._weights.find(sha256) or self._contents.find(sha256)
+
+    def _enter_byzantine(self, entered: Entered) -> None:
+        """Becomes a member of a mesh whose members check each other, if the task is one."""
+        if entered.byzantine is None or (self._byzantine and self._byzantine.rules == entered.byzantine):
+            return
+        if self._byzantine:
+            self._byzantine.close()
+        member = self._member
+        self._byzantine = ByzantineMember(
+            entered.byzantine,
+            member.state / "mesh",
+            member.server.socket(member.task),
+            self._links,
+            member.key,
+            self.jobs,
+            self._weights,
+            self._contents,
+            self._transfer,
+            self._sources,
+            self._reporter,
+            self._loop.post,
+            self._loop.spawn,
+            self.machine.declines,
+        )
 
     def _begin_training(self, plan: Train) -> None:
         seconds = self._pace.training_seconds(plan.seconds, 0)
@@ -232,7 +268,7 @@ class MeshSession:
             self._loop.post(loaded)
 
     async def _train(self, job: TrainingJob[Train], entered: Entered) -> None:
-        if work := await self._learner.train(job, entered):
+        if work := await (self._byzantine or self._learner).train(job, entered):
             self._work, result = work, work.result
             done = (result.examples, result.steps, result.loss, result.sums)
             self._loop.post(member_events.PlanTrained(job.order.round, *done))
@@ -276,7 +312,7 @@ class MeshSession:
         if self.machine.phase is not MeshPhase.STOPPED:
             self._link_news.down(client, reason)
         self._transfer.link_lost(client)
-        self._averager.down(client)
+        self._averages.down(client)
         self._serverless.handle(serverless_events.PeerLost(client))
         self._report_links()
 
@@ -300,10 +336,14 @@ class MeshSession:
                 pass  # The links handle these.
             case Unattended() | SetOut() | Attended() | Trained() | Group() | Evaluation():
                 self._serverless.frame_received(client, frame)
-            case Say() | Show() | AskState() | TellState():
-                pass
+            case AskState() | TellState():
+                if self._byzantine:
+                    self._byzantine.state_frame_received(client, frame)
+            case Say() | Show():
+                if self._byzantine:
+                    self._byzantine.frame_received(client, frame)
             case _:
-                self._averager.frame_received(client, frame)
+                self._averages.frame_received(client, frame)
 
     @property
     def clock(self) -> WorkClock:
@@ -331,6 +371,8 @@ class MeshSession:
         await self._loop.end()
         self._serverless.close()
         self._averager.close()
+        if self._byzantine:
+            self._byzantine.close()
         await self._links.close()
         await self.jobs.close()
 

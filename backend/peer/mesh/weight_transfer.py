@@ -1,4 +1,4 @@
-"""Transfers weights from peer to peer: for new peers, and for those that missed a round."""
+"""Transfers weights, and other bytes by their SHA-256, from peer to peer when one asks for them."""
 
 from __future__ import annotations
 
@@ -44,18 +44,22 @@ class _Download:
 
 
 class WeightTransfer:
-    """Downloads weights from peers, and uploads those in `cache`: to each peer one at a time."""
+    """Downloads bytes one after the other, and uploads what `find` finds: to each peer one at a time.
+
+    `find` takes a SHA-256 in hexadecimal.
+    """
 
     def __init__(
         self,
         links: PeerLinks,
-        cache: WeightCache,
+        find: Callable[[str], bytes | None],
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
     ) -> None:
         self._links = links
-        self._cache = cache
+        self._find = find
         self._spawn = spawn
         self._download: _Download | None = None
+        self._downloading = asyncio.Lock()
         self._uploads: dict[str, asyncio.Task[None]] = {}
 
     async def fetch(self, sha256: str, size: int, clients: Sequence[str]) -> bytes | None:
@@ -64,12 +68,13 @@ class WeightTransfer:
         Bytes that a client sent before it failed are not requested again. Returns None if none has them.
         """
         content = bytearray()
-        for client in clients:
-            if await self._download_from(_Download(client, sha256, content), size):
-                if await asyncio.to_thread(_sha256, content) == sha256:
-                    return bytes(content)
-                # One of the clients sent other bytes; the next one must send all.
-                content = bytearray()
+        async with self._downloading:
+            for client in clients:
+                if await self._download_from(_Download(client, sha256, content), size):
+                    if await asyncio.to_thread(_sha256, content) == sha256:
+                        return bytes(content)
+                    # One of the clients sent other bytes; the next one must send all.
+                    content = bytearray()
         return None
 
     async def _download_from(self, download: _Download, size: int) -> bool:
@@ -103,7 +108,7 @@ class WeightTransfer:
             upload.cancel()
 
     async def _upload(self, client: str, request: Fetch) -> None:
-        content = self._cache.find(request.weights)
+        content = self._find(request.weights)
         size, offset = len(content or b""), request.offset
         if content is None or offset >= size:
             empty = Weights(weights=request.weights, size=size, offset=offset, data=memoryview(b""))

@@ -18,16 +18,17 @@ MOST_CACHED = 2
 
 
 class WeightCache:
-    """Keeps the last weights of one peer, by their SHA-256."""
+    """Keeps the last weights of one peer, at most `most` of them, by their SHA-256."""
 
     def __init__(self) -> None:
+        self.most = MOST_CACHED
         self._contents: dict[str, bytes] = {}
 
     def keep(self, sha256: str, content: bytes) -> None:
         """Keeps these weights, of that hash."""
         self._contents.pop(sha256, None)
         self._contents[sha256] = content
-        while len(self._contents) > MOST_CACHED:
+        while len(self._contents) > self.most:
             del self._contents[next(iter(self._contents))]
 
     def find(self, sha256: str) -> bytes | None:

@@ -21,13 +21,16 @@ from tests.support.timeouts import PATIENCE
 class Peer:
     """`minga peer join` with its own home; its reports are read while it runs.
 
-    Its updates are written to `witness`, if given (tests/support/peer/update_witness.py).
+    Its updates are written to `witness`, if given (tests/support/peer/update_witness.py). It may be a `liar`
+    (tests/support/peer/lying_peer.py).
     """
 
-    def __init__(self, home: Path, *words: str, witness: Path | None = None) -> None:
+    def __init__(self, home: Path, *words: str, witness: Path | None = None, liar: str | None = None) -> None:
         module, first, preload = "backend", [], Preload.PEER
         if witness is not None:
             module, first, preload = "tests.support.peer.update_witness", [str(witness)], Preload.TENSORFLOW
+        if liar is not None:
+            module, first, preload = "tests.support.peer.lying_peer", [liar], Preload.TENSORFLOW
         words_after = ["--json", "--cache-dir", str(home / "cache"), "--device", "cpu"]
         self._log = evidence.log_file("peer")
         environment = {**os.environ, "HOME": str(home)}
@@ -67,10 +70,10 @@ class Peer:
 
 
 @contextmanager
-def joined(home: Path, *words: str, witness: Path | None = None) -> Iterator[Peer]:
+def joined(home: Path, *words: str, witness: Path | None = None, liar: str | None = None) -> Iterator[Peer]:
     """Yields a peer that is killed at the end if it still runs."""
     home.mkdir(exist_ok=True)
-    peer = Peer(home, *words, witness=witness)
+    peer = Peer(home, *words, witness=witness, liar=liar)
     try:
         yield peer
     finally:

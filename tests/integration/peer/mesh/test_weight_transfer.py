@@ -47,7 +47,7 @@ class Trader:
     def __init__(self, member: Member) -> None:
         self.member = member
         self.holdings = WeightCache()
-        self.fetching = WeightTransfer(member.links, self.holdings, asyncio.create_task)
+        self.fetching = WeightTransfer(member.links, self.holdings.find, asyncio.create_task)
         # What it does when it is asked for weights.
         self.answer: Callable[[str, Fetch], None] = self.fetching.requested
         self._seen = 0

@@ -1,0 +1,255 @@
+"""Takes part in the rounds of a Byzantine mesh, as a member with a seat or on probation."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import secrets
+from collections.abc import Callable, Collection, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from backend.crypto.statements import COIN_BYTES, NOTHING_BEFORE, Statement, TurnOfRound, coin_commitment
+from backend.errors import GroupError
+from backend.peer.links.links import LinkManager
+from backend.peer.mesh.byzantine import part_jobs
+from backend.peer.mesh.byzantine.contents import ROUNDS_KEPT, RoundContents
+from backend.peer.mesh.byzantine.exchange import (
+    ByzantineExchange,
+    RoundInput,
+    RoundOutcome,
+    UnknownStateError,
+)
+from backend.peer.mesh.byzantine.learner import PreparedRound
+from backend.peer.mesh.byzantine.mesh_states import MeshStates
+from backend.peer.mesh.byzantine.round_signatures import RoundSignatures
+from backend.peer.mesh.byzantine.state_transfer import StateTransfer
+from backend.peer.mesh.early_frames import EarlyFrames, GroupKey
+from backend.peer.mesh.result_signer import ResultSigner
+from backend.peer.session.progress import Teller
+from backend.peer.training.training_jobs import TrainingJobs
+from backend.protocols.mesh import member_events
+from backend.protocols.mesh.byzantine.first_state import first_state
+from backend.protocols.mesh.byzantine.roles import basis_of, roles_of
+from backend.protocols.mesh.byzantine.state import AgreedState
+from backend.protocols.mesh.byzantine.turn_log import TurnPhase
+from backend.wire.byzantine_bodies import CommitBody, encode_body
+from backend.wire.byzantine_messages import Say, Show
+from backend.wire.mesh_messages import Group
+from backend.wire.peer_messages import Attest, GroupFrame
+
+MOST_ATTEMPTS = 3
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """How a round ended; `survivors` are places in the order."""
+
+    survivors: list[int]
+    fraction: float
+    seconds: float
+
+
+class ByzantineAverager:
+    """Owns the attempts at rounds of one peer, whose private key is `key`. `post` takes machine events."""
+
+    def __init__(
+        self,
+        links: LinkManager,
+        key: bytes,
+        states: MeshStates,
+        contents: RoundContents,
+        transfer: StateTransfer,
+        jobs: TrainingJobs,
+        reporter: Teller,
+        post: Callable[[member_events.Event], None],
+        spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
+        declines: Callable[[int, int], bool],
+    ) -> None:
+        self._links = links
+        self._key = key
+        self._states = states
+        self._contents = contents
+        self._transfer = transfer
+        self._jobs = jobs
+        self._reporter = reporter
+        self._post = post
+        self._spawn = spawn
+        self._exchanges: dict[GroupKey, ByzantineExchange] = {}
+        self._early_frames: EarlyFrames[GroupFrame | Say] = EarlyFrames(links, declines)
+        self._averaging: asyncio.Task[None] | None = None
+        self._signer = ResultSigner(links, key, reporter, post)
+
+    def average(self, order: Group, prepared: PreparedRound) -> None:
+        """Takes part in a round; posts `GroupAveraged` or `GroupFailed` when it has ended."""
+        self._early_frames.join(order)
+        self._averaging = self._spawn(self._average(order, prepared))
+
+    def abort(self) -> None:
+        """Leaves the current round."""
+        if self._averaging:
+            self._averaging.cancel()
+
+    def close(self) -> None:
+        """Ends all attempts."""
+        for exchange in self._exchanges.values():
+            exchange.close()
+        self._exchanges.clear()
+        self._early_frames.close()
+        self._signer.close()
+
+    def down(self, client: str) -> None:
+        """Takes the loss of the link to `client`."""
+        for exchange in self._exchanges.values():
+            exchange.down(client)
+
+    def frame_received(self, client: str, frame: GroupFrame | Say | Show) -> None:
+        """Takes a frame of a round's member."""
+        key = (frame.round, frame.group)
+        if isinstance(frame, Attest) and self._signer.is_of(frame):
+            self._signer.add(client, frame)
+        elif isinstance(frame, Say | Show) and key in self._exchanges:
+            self._exchanges[key].frame_received(client, frame)
+        elif isinstance(frame, Say | Attest):
+            self._early_frames.add(client, frame)
+
+    def server_reached(self) -> None:
+        """Takes the server's return."""
+        self._early_frames.server_reached()
+
+    async def _average(self, order: Group, prepared: PreparedRound) -> None:
+        began = asyncio.get_running_loop().time()
+        self._close_ended()
+        try:
+            state = prepared.state or self._founded(order, prepared)
+            seated = state.membership.present(state.round + 1)
+            if 2 * len(set(seated).intersection(order.members)) <= len(seated):
+                raise GroupError("This group leaves out most of the members with a seat.")
+            if self._links.local.client in seated:
+                active = await self._take_part(order, state, prepared)
+            else:
+                active = await self._watch(order, state, prepared)
+        except GroupError as error:
+            sentence = f"Round {order.round}: no result in this group. {error}"
+            self._reporter.tell("failed", sentence, round=order.round, group=order.group)
+            self._post(member_events.GroupFailed(order.round, order.group, str(error)))
+        else:
+            self._sign(order, active, asyncio.get_running_loop().time() - began)
+
+    def _founded(self, order: Group, prepared: PreparedRound) -> AgreedState:
+        """Returns the first state, in which all members of the first group have a seat."""
+        founders = self._identities(order.members)
+        if len(founders) < len(order.members):
+            raise GroupError("The keys of some members are not known yet.")
+        weights = hashlib.sha256(prepared.weights).digest()
+        return first_state(self._states.rules, weights, founders)
+
+    def _identities(self, clients: Collection[str]) -> dict[str, bytes]:
+        own = RoundSignatures(self._key, (0, 0)).identity
+        found = {
+            client: neighbour.identity
+            for client in clients
+            if (neighbour := self._links.neighbour(client)) is not None
+        }
+        return {**found, self._links.local.client: own}
+
+    async def _take_part(self, order: Group, state: AgreedState, prepared: PreparedRound) -> Collection[str]:
+        """Runs the round's machine; returns the clients that count as its survivors."""
+        key = (order.round, order.group)
+        slots = self._states.slots if prepared.state else b""
+        rules, trainable = self._states.rules, self._jobs.manifest.parameters.trainable
+        given = RoundInput(
+            rules, state, prepared.update, prepared.judgements, prepared.weights, slots, trainable
+        )
+        identities = self._identities(order.members)
+        exchange = self._exchanges[key] = ByzantineExchange(
+            order, given, identities, self._key, self._links, self._contents, self._tell_removed
+        )
+        try:
+            self._begin(key, exchange)
+            outcome = await exchange.result()
+        except UnknownStateError as error:
+            return await self._adopt(error.state, state.round + 1)
+        except asyncio.CancelledError:
+            self._exchanges.pop(key).close()
+            raise
+        await self._keep(outcome)
+        self._transfer.tell([one for one in order.members if one not in outcome.active])
+        return {*outcome.active, *(work.client for work in outcome.state.works)}
+
+    def _begin(self, key: GroupKey, exchange: ByzantineExchange) -> None:
+        exchange.start()
+        self._take_early(key)
+
+    def _take_early(self, key: GroupKey) -> None:
+        for client, frames in self._early_frames.take(key).items():
+            for frame in frames:
+                self.frame_received(client, frame)
+
+    async def _keep(self, outcome: RoundOutcome) -> None:
+        state = outcome.state
+        self._transfer.keep(state, outcome.weights, outcome.slots)
+        self._states.take(state, outcome.proof, outcome.slots, outcome.work)
+        self._contents.forget_before(state.round - ROUNDS_KEPT)
+        await asyncio.to_thread(self._states.write, outcome.weights)
+
+    async def _adopt(self, digest: bytes, number: int) -> Collection[str]:
+        """Fetches a state that the others agreed on."""
+        self._transfer.want(digest)
+        await self._transfer.catch_up()
+        return self._survivors(number)
+
+    async def _watch(self, order: Group, state: AgreedState, prepared: PreparedRound) -> Collection[str]:
+        """Works without a seat: commits to its work to earn one, and takes the next state from others."""
+        if self._links.local.client not in {seat.client for seat in state.membership.seats}:
+            self._commit(order, state, prepared)
+        until = asyncio.get_running_loop().time() + order.seconds
+        await self._transfer.follow(state.round + 1, until)
+        return self._survivors(state.round + 1)
+
+    def _commit(self, order: Group, state: AgreedState, prepared: PreparedRound) -> None:
+        roles, key = roles_of(state, self._states.rules.terms.validators), (order.round, order.group)
+        if prepared.update is None:
+            return
+        bounds = part_jobs.part_bounds(len(prepared.update), len(roles.workers))
+        pieces = part_jobs.cut(prepared.update, bounds)
+        digests = [part_jobs.sha256(piece) for piece in pieces]
+        for digest, piece in zip(digests, pieces, strict=True):
+            self._contents.add(state.round + 1, digest, piece)
+        local, coin = self._links.local, secrets.token_bytes(COIN_BYTES)
+        basis = basis_of(state, key, roles.active)
+        turn = TurnOfRound(local.task, self._states.rules.run, state.round + 1, 1, basis)
+        signatures = RoundSignatures(self._key, key)
+        body = CommitBody(digests, coin_commitment(local.client, coin, coin))
+        said = Statement(signatures.identity, TurnPhase.COMMIT, NOTHING_BEFORE, encode_body(body))
+        frame = signatures.say(turn, said)
+        for client in order.members:
+            if client != local.client:
+                self._links.send(client, frame)
+
+    def _survivors(self, number: int) -> Collection[str]:
+        """Returns who counts as a survivor of round `number`, if this peer has its state by now."""
+        state, proof = self._states.newest, self._states.proof
+        if state is None or proof is None or state.round < number:
+            raise GroupError("The members' next state did not arrive here in time.")
+        return {*proof.active, *(work.client for work in state.works)}
+
+    def _sign(self, order: Group, clients: Collection[str], seconds: float) -> None:
+        state, rules = self._states.newest, self._states.rules
+        survivors = [place for place, client in enumerate(order.members) if client in clients]
+        if state is None or self._links.local.client not in clients:
+            reason = "The round ended without this peer's work."
+            self._post(member_events.GroupFailed(order.round, order.group, reason))
+            return
+        numbers = _Numbers(survivors, len(survivors) / len(order.members), seconds)
+        self._signer.sign(order, numbers, rules.bundle, rules.run, state.weights.hex())
+        self._take_early((order.round, order.group))
+
+    def _tell_removed(self, client: str, why: str) -> None:
+        self._reporter.tell("removed", f"{client[:6]} was removed from the round: {why}.", client=client)
+
+    def _close_ended(self) -> None:
+        """Closes attempts that nobody asks about any more, and old ones: each has vectors in memory."""
+        for key in list(self._exchanges):
+            if self._exchanges[key].over or len(self._exchanges) > MOST_ATTEMPTS:
+                self._exchanges.pop(key).close()

@@ -1,0 +1,106 @@
+"""Does another member's work again, and compares: the same, other, doubtful, or nothing to compare."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from backend.numerics.aggregation.result_agreement import Tolerance, agreement, likeness
+from backend.numerics.butterfly.part_values import part_values
+from backend.numerics.vectors import Vector
+from backend.peer.links.links import LinkManager
+from backend.peer.mesh.byzantine import part_jobs
+from backend.peer.mesh.byzantine.contents import RoundContents
+from backend.peer.mesh.byzantine.mesh_states import MeshStates
+from backend.peer.mesh.weight_transfer import WeightTransfer
+from backend.peer.mesh.weights import WeightCache
+from backend.peer.training.trainer import TrainingResult
+from backend.peer.training.training_jobs import TrainingJob, TrainingJobs
+from backend.protocols.mesh.byzantine.drawn_work import agreed_plan, plan_of
+from backend.protocols.mesh.byzantine.state import AgreedState, WorkCase
+from backend.wire.byzantine_bodies import Judged, WorkFinding
+from backend.wire.messages import Train
+
+
+@dataclass(frozen=True)
+class JudgedWork:
+    """What was found, and the training that was done to find it; none where there was nothing to compare."""
+
+    finding: WorkFinding
+    result: TrainingResult | None
+
+
+class WorkJudge:
+    """Trains as the rules of `states` draw it for any member, on the peer's own engine."""
+
+    def __init__(
+        self,
+        jobs: TrainingJobs,
+        states: MeshStates,
+        weights: WeightCache,
+        contents: RoundContents,
+        transfer: WeightTransfer,
+        links: LinkManager,
+    ) -> None:
+        self._jobs = jobs
+        self._states = states
+        self._weights = weights
+        self._contents = contents
+        self._transfer = transfer
+        self._links = links
+
+    async def trained(
+        self, job: TrainingJob[Train], state: AgreedState, client: str
+    ) -> TrainingResult | None:
+        """Does the work of `client` in the round after `state`; None if `job` ended. Raises PeerError."""
+        rules = self._states.rules
+        agreed = agreed_plan(rules, state.round + 1, state.weights)
+        plan = plan_of(agreed, rules.shards, state.coin, client)
+        whole = replace(job, order=plan, ends=math.inf)
+        result = await self._jobs.train(whole, rules.bundle, lambda _: None)
+        return result if result.steps == rules.steps and not job.aborted else None
+
+    async def judge(self, job: TrainingJob[Train], case: WorkCase) -> JudgedWork | None:
+        """Judges the work of a case; None where this peer lacks what the work began from, or `job` ended."""
+        work = self._states.work_of(case.round)
+        pieces = work.pieces.get(case.target) if work else None
+        if work is None or pieces is None or self._weights.find(work.base.weights.hex()) is None:
+            return None
+        shown = await self._shown(case.target, pieces)
+        if shown is None:
+            return JudgedWork(WorkFinding(case.target, case.round, "missing"), None)
+        own = await self.trained(job, work.base, case.target)
+        if own is None:
+            return None
+        found = await asyncio.to_thread(self._compared, own.update, shown, len(pieces))
+        return JudgedWork(WorkFinding(case.target, case.round, found), own)
+
+    async def _shown(self, target: str, pieces: Sequence[bytes]) -> Vector | None:
+        """Returns the vector that a member committed to, from it or from who else has it."""
+        size = self._jobs.manifest.parameters.total
+        bounds = part_jobs.part_bounds(size, len(pieces))
+        found = list[Vector]()
+        for part, digest in enumerate(pieces):
+            values = bounds[part + 1] - bounds[part]
+            content = self._contents.find(digest.hex())
+            if content is None:
+                others = [target, *(one for one in self._links.linked() if one != target)]
+                content = await self._transfer.fetch(digest.hex(), 4 * values, others)
+            if content is None:
+                return None
+            found.append(part_values(content, values))
+        return np.concatenate(found)
+
+    def _compared(self, update: Vector, shown: Vector, parts: int) -> Judged:
+        bounds = part_jobs.part_bounds(len(update), parts)
+        # Values that are not finite count as zeros on both sides.
+        own = np.concatenate([part_values(piece, len(piece) // 4) for piece in part_jobs.cut(update, bounds)])
+        allowed = self._states.rules.tolerance
+        if allowed is None:
+            return "same" if own.tobytes() == shown.tobytes() else "other"
+        tolerance = Tolerance(allowed.distance, allowed.cosine, allowed.blame)
+        return agreement(likeness(own, shown), tolerance).value

@@ -1,0 +1,1 @@
+"""Rounds of a Byzantine mesh over real links."""

@@ -1,0 +1,66 @@
+"""Runs the command `minga` as a member of a Byzantine mesh that lies.
+
+Usage: `python -m tests.support.peer.lying_peer LIE peer join URL ...`. LIE is one of LIES.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from backend.__main__ import main
+from backend.peer.mesh.averager import TrainedWork
+from backend.peer.mesh.byzantine import averager, member
+from backend.peer.mesh.byzantine.exchange import ByzantineExchange
+from backend.peer.mesh.byzantine.learner import ByzantineLearner
+from backend.peer.training.training_jobs import TrainingJob
+from backend.wire.mesh_messages import Entered
+from backend.wire.messages import Train
+
+
+class SignFlipper(ByzantineLearner):
+    """Sends a thousand times the opposite of its work."""
+
+    async def train(self, job: TrainingJob[Train], entered: Entered) -> TrainedWork | None:
+        work = await super().train(job, entered)
+        ready = self.prepared
+        if ready is not None and ready.update is not None:
+            self.prepared = replace(ready, update=np.float32(-1000) * ready.update)
+        return work
+
+
+class FalseAccuser(ByzantineLearner):
+    """Says of everybody's work that it is other work."""
+
+    async def train(self, job: TrainingJob[Train], entered: Entered) -> TrainedWork | None:
+        work = await super().train(job, entered)
+        if self.prepared is not None:
+            judgements = [
+                type(one)(target=one.target, round=one.round, found="other")
+                for one in self.prepared.judgements
+            ]
+            self.prepared = replace(self.prepared, judgements=judgements)
+        return work
+
+
+class WrongOwner(ByzantineExchange):
+    """Makes another mean of its part than its pieces give."""
+
+    async def _make_mean(self, job: Callable[[], bytes]) -> None:
+        await super()._make_mean(lambda: (np.frombuffer(job(), "<f4") + np.float32(1)).tobytes())
+
+
+# By the name of a lie: the module in which the session finds a class, its name there, and the liar's.
+LIES = {
+    "sign": (member, "ByzantineLearner", SignFlipper),
+    "accuse": (member, "ByzantineLearner", FalseAccuser),
+    "mean": (averager, "ByzantineExchange", WrongOwner),
+}
+
+
+if __name__ == "__main__":
+    setattr(*LIES[sys.argv[1]])
+    sys.exit(main(sys.argv[2:]))
