@@ -82,7 +82,11 @@ class ByzantineRound:
         self._task, self._run, self._terms, self._state = task, run, terms, state
         self._attempt = attempt
         self._client, self._bounds, self._toss = client, bounds, toss
-        self._clients = {**clients, **state.membership.identities()}
+        known = state.membership.identities()
+        taken = set(known.values())
+        # Identities are public: a stranger may show a member's.
+        strangers = {one: key for one, key in clients.items() if key not in taken and one not in known}
+        self._clients = known | strangers
         self._now = now
         self._effects = list[RoundEffect]()
         self._removed = dict[str, Removal]()

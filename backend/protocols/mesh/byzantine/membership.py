@@ -89,7 +89,8 @@ def after_round(before: MeshMembership, record: RoundFacts, probation: int, audi
         for old in before.seats
         if old.client not in lost and (seat := _after_absence(old, record, probation)) is not None
     ]
-    entered = [one for one in record.entered if one.client not in known]
+    taken = set(known.values())
+    entered = [one for one in record.entered if one.client not in known and one.identity not in taken]
     newcomers = [
         one
         for one in (*(_worked(one, record) for one in before.newcomers), *entered)

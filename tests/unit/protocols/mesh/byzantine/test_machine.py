@@ -192,3 +192,11 @@ def test_a_device_that_sleeps_has_no_result_of_its_own_and_costs_the_others_none
     results = {host.result.digest() for host in others if isinstance(host.result, AgreedState)}
     assert len(results) == 1
     assert all(isinstance(host.result, AgreedState) for host in others)
+
+
+def test_a_stranger_that_shows_a_members_identity_takes_nothing_from_it() -> None:
+    world = World(SEATS, Random(5), {})
+    world.identities["f" * 16] = world.identities[NAMES[2]]
+    world.play_round()
+    assert removed(world) == {}
+    assert len(agreed(world).works) == SEATS

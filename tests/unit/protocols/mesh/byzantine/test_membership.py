@@ -85,6 +85,13 @@ def test_a_convicted_identity_never_comes_back_under_another_name() -> None:
     assert [one.client for one in after_round(found, record, PROBATION, AUDITS).newcomers] == ["c"]
 
 
+def test_nobody_enters_with_the_identity_of_another_one() -> None:
+    before = MeshMembership(seated("a").seats, (Newcomer("n", identity("n")),))
+    entered = [Newcomer("x", identity("a")), Newcomer("y", identity("n")), Newcomer("z", identity("z"))]
+    found = later(before, 3, entered=entered)
+    assert [one.client for one in found.newcomers] == ["n", "z"]
+
+
 def test_free_seats_go_to_those_who_worked_longest() -> None:
     names = [f"s{number:02}" for number in range(MOST_SEATS - 1)]
     waiting = tuple(Newcomer(name, identity(name), rounds, AUDITS) for name, rounds in [("m", 30), ("n", 40)])
