@@ -5,6 +5,7 @@ docs/decisions/0101-byzantine-rounds.md has the protocol. A body is encoded once
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal, TypeAlias
 
 import msgspec
@@ -114,8 +115,13 @@ def encode_body(body: Body) -> bytes:
 
 
 def decode_body(data: bytes) -> Body | None:
-    """Returns the body; None for bytes that are none."""
+    """Returns the body; None for bytes that `encode_body` does not write, or with an infinite number or NaN.
+
+    Members that read a body in two languages must agree whether it is one.
+    """
     try:
-        return _decoder.decode(data)
-    except msgspec.DecodeError:
+        body = _decoder.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return None
+    numbers = (*body.products, *body.lengths) if isinstance(body, CheckBody) else ()
+    return body if all(map(math.isfinite, numbers)) and encode_body(body) == data else None
