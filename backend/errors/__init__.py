@@ -22,7 +22,7 @@ from backend.errors.connections import (
     WorkRequiredError,
 )
 from backend.errors.masked_rounds import BadKeyError, MaskingError, ShareMismatchError, UnsealError
-from backend.errors.peers import GroupError, LinkError, PeerError, UnreachableError
+from backend.errors.peers import EvidenceError, GroupError, LinkError, PeerError, UnreachableError
 from backend.errors.requests import (
     BadRequestError,
     CancelledError,
@@ -75,6 +75,7 @@ __all__ = [
     "DataError",
     "DemoError",
     "DuplicateError",
+    "EvidenceError",
     "FalseSharesError",
     "FinalStoreError",
     "ForbiddenError",

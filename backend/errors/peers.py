@@ -31,3 +31,10 @@ class GroupError(MingaError):
 
     code = "group"
     http_status = 409
+
+
+class EvidenceError(MingaError):
+    """What is presented as evidence against a member of a mesh does not convict it."""
+
+    code = "evidence"
+    http_status = 422

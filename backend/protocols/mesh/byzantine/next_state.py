@@ -81,7 +81,7 @@ def _audited(
     seats = {seat.client for seat in state.membership.seats}
     before = {(one.target, one.round) for one in state.doubtful}
     for validator, case in roles.audits.items():
-        found = _found(judged[validator], case)
+        found = finding_about(judged[validator], case)
         if found == "same":
             passed.append(case.target)
         elif found == "doubtful" and (case.target, case.round) not in before:
@@ -100,7 +100,7 @@ def _court(
     """Returns whom the court convicts, and whose work was shown to no majority."""
     convicted, withheld = list[str](), list[str]()
     for case in state.court:
-        found = Counter(_found(judgements, case) for judgements in judged.values())
+        found = Counter(finding_about(judgements, case) for judgements in judged.values())
         if roles.is_majority(found["other"]):
             convicted.append(case.target)
         elif roles.is_majority(found["same"]):
@@ -110,7 +110,8 @@ def _court(
     return convicted, withheld
 
 
-def _found(judgements: Sequence[WorkFinding], case: WorkCase) -> str | None:
+def finding_about(judgements: Sequence[WorkFinding], case: WorkCase) -> str | None:
+    """Returns what a member found about the work of a case; None if it did not judge it."""
     for one in judgements:
         if (one.target, one.round) == (case.target, case.round):
             return one.found

@@ -96,15 +96,21 @@ class TurnStatements:
         )
 
     def evidence(self, client: str, why: str) -> tuple[Statement, ...]:
-        """Returns the statements that convict a client of what it was removed for; none if nothing does."""
+        """Returns the statements that convict a client of what it was removed for; none if nothing does.
+
+        Of its numbers only with what it had heard before: the coin, and the mean.
+        """
         if why == "two-words":
             return self.log.two_words().get(client, ())
         if why not in ("wrong-mean", "wrong-check"):
             return ()
-        commits = [self.log.statement_of(TurnPhase.COMMIT, worker) for worker in self.roles.workers]
         last = TurnPhase.MADE if why == "wrong-mean" else TurnPhase.CHECK
-        means = [self.log.statement_of(TurnPhase.MADE, worker) for worker in self.roles.workers]
-        return (*commits, *means, self.log.statement_of(last, client))
+        heard = [
+            self.log.statement_of(phase, one)
+            for phase in PHASES[: PHASES.index(last)]
+            for one in self.roles.active
+        ]
+        return (*heard, self.log.statement_of(last, client))
 
     def _counts(self, client: str, body: Body) -> bool:
         if client not in self.roles.active:
