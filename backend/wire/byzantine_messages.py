@@ -15,8 +15,8 @@ from backend.wire.messages import Shard
 
 # A statement that names this many newcomers, or pieces, is shorter.
 MOST_BODY = 48 * 1024
-# A state of 32 members with seats, newcomers and bans is shorter.
-MOST_STATE = 192 * 1024
+# A state of 32 members with a seat, all newcomers and many bans is shorter.
+MOST_STATE = 64 * 1024
 MOST_PUBLIC_SHARDS = 4096
 PhaseName = Annotated[str, Meta(max_length=16, pattern=r"^[a-z]+(-[0-9]{1,2})?\Z")]
 Body = Annotated[bytes, Meta(min_length=1, max_length=MOST_BODY)]
@@ -109,7 +109,9 @@ class AskState(WireFrame, frozen=True, tag="ask_state"):
 
 
 class TellState(WireFrame, frozen=True, tag="tell_state"):
-    """The newest state that the sender knows: an encoded AgreedState (protocols/mesh/byzantine/state.py).
+    """To a peer or the server: the newest state that the sender knows, an encoded AgreedState.
+
+    Its form is that of protocols/mesh/byzantine/state.py.
 
     `attempt` (round and group), `turn` and `active` name the turn in which members signed it in `verdicts`;
     nothing of the first state.

@@ -12,7 +12,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct, field
 
-from backend.wire.byzantine_messages import ByzantineRules
+from backend.wire.byzantine_messages import ByzantineRules, TellState
 from backend.wire.fields import Count, Hash, Kind, Sums, Text, Token, WireFrame, Word
 from backend.wire.mesh_fields import (
     MOST_IN_CHAIN,
@@ -174,7 +174,18 @@ class RelayTo(WireFrame, frozen=True, tag="relay"):
 
 
 PeerToServer = (
-    Enter | Ready | Trained | Averaged | Certified | Failed | Evaluation | Links | SignalTo | RelayTo | Leave
+    Enter
+    | Ready
+    | Trained
+    | Averaged
+    | Certified
+    | Failed
+    | Evaluation
+    | Links
+    | SignalTo
+    | RelayTo
+    | Leave
+    | TellState
 )
 
 # Server to peer.

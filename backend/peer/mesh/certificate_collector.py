@@ -41,9 +41,11 @@ class CertificateCollector:
         return len(self._signatures)
 
     def sign(self, client: str, key: bytes) -> Attest:
-        """Signs for this peer and counts its signature; returns it for the others."""
+        """Signs for this peer and returns the signature for the others; it counts if this is a survivor."""
         signature = sign(key, self._statement)
-        self._signatures[client] = Signed(client=client, identity=identity_key(key), signature=signature)
+        if client in self.survivors:
+            signed = Signed(client=client, identity=identity_key(key), signature=signature)
+            self._signatures[client] = signed
         return Attest(round=self.round, group=self.group, weights=self.weights, signature=signature)
 
     def add(self, client: str, attest: Attest) -> Certificate | None:

@@ -78,8 +78,12 @@ class ResultSigner:
         )
 
     def add(self, client: str, frame: Attest) -> None:
-        """Takes another survivor's signature; posts `WeightsCertified` with the one that completes it."""
-        certificate = self._certificates.add(client, frame) if self._certificates else None
+        """Takes a survivor's signature; posts `WeightsCertified` with the one that completes it.
+
+        Who is no survivor holds the weights, but has no part in the certificate.
+        """
+        last = self._certificates
+        certificate = last.add(client, frame) if last and self._links.local.client in last.survivors else None
         if self._report:
             self._report.signed()
         if certificate:

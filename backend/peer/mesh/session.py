@@ -252,10 +252,15 @@ class MeshSession:
             self._transfer,
             self._sources,
             self._reporter,
+            self._tell_server,
             self._loop.post,
             self._loop.spawn,
             self.machine.declines,
         )
+
+    def _tell_server(self, frame: TellState) -> None:
+        if self._upstream.is_entered:
+            self._upstream.send(frame)
 
     def _begin_training(self, plan: Train) -> None:
         seconds = self._pace.training_seconds(plan.seconds, 0)

@@ -14,7 +14,8 @@ return, and calls `time_passed` at `timer()`. A frame at the wrong time changes 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 
 from backend.errors import UpdateRefusedError
 from backend.protocols.mesh.coordinator_effects import (
@@ -79,6 +80,8 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         self.depositing: Depositing | None = None
         # By reporting peer and other peer: round-trip seconds and bytes per second.
         self.links: dict[str, dict[str, tuple[float, float]]] = {}
+        # In a Byzantine mesh: the clients with a seat, as its members proved.
+        self.seated: frozenset[str] = frozenset()
         # Connected peers that did not report the end of their last group: no round waits for them.
         self._silent: set[str] = set()
 
@@ -173,6 +176,21 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         """Takes a result that a peer proves to hold, made while this server was away."""
         self.holdings.certified(client, proven)
         return self._look_back(now)
+
+    def base_of(self, group: Group) -> str | None:
+        """Returns the weights from which most members of an open group trained; None if it is not open."""
+        members = [member for client in group.members if (member := self._member(client)) is not None]
+        counts = Counter(member.base for member in members)
+        return counts.most_common(1)[0][0] if counts else None
+
+    def state_agreed(self, weights: str, seated: Collection[str], now: float) -> list[Effect]:
+        """Takes that the members of a Byzantine mesh agreed on `weights`, and who has a seat."""
+        self.seated = frozenset(seated)
+        if self.open is None or not self.open.groups:
+            return []
+        self.open.agreed = weights
+        self.open.shorten_wait(now)
+        return self._settle(now)
 
     def peer_failed(self, client: str, said: Failed, now: float) -> list[Effect]:
         """Takes that a peer's group has no result for it."""
@@ -345,7 +363,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
                 for other, link in self.links.get(client, {}).items()
                 if other in trained
             },
-            self.holdings.known,
+            self.seated,
         )
         running.begin(groups, now)
         orders = (SendGroup(client, group) for group in groups for client in group.members)

@@ -68,8 +68,8 @@ class MeshRound:
 
     They train until `until`; then those that trained average, and report until `reports_until`, or for the
     patience after the majority of each group. A member that lost its connection may come back within `grace`
-    seconds. In a `byzantine` mesh a result needs the reports of more than half of a group, whatever these say
-    of survivors.
+    seconds. In a `byzantine` mesh the result is what its members proved that they `agreed` on, whatever
+    reports say.
     """
 
     number: int
@@ -79,6 +79,7 @@ class MeshRound:
     members: dict[str, Trainee]
     grace: float
     byzantine: bool = False
+    agreed: str | None = None
     groups: list[Group] = field(default_factory=list)
     reports_until: float = math.inf
     reasons: list[str] = field(default_factory=list)
@@ -189,9 +190,12 @@ class MeshRound:
         reports = {
             name: report for name in group.members if (report := self.members[name].averaged) is not None
         }
+        if self.byzantine:
+            agreed = tuple(name for name, one in reports.items() if one.weights == self.agreed)
+            return GroupResult(self.agreed, agreed) if self.agreed is not None and agreed else None
         counts = Counter((one.weights, tuple(sorted(set(one.survivors)))) for one in reports.values())
         for (weights, survivors), count in counts.most_common(1):
-            if 2 * count > len(group.members if self.byzantine else survivors):
+            if 2 * count > len(survivors):
                 holders = (name for name, one in reports.items() if one.weights == weights)
                 return GroupResult(weights, tuple(holders))
         return None

@@ -55,6 +55,7 @@ class MeshEffectRunner:
                 case coordinator_effects.GroupsFormed(groups):
                     peers = self.event_handler.peers.by_id
                     self.groups.formed(groups, {client: peer.identity for client, peer in peers.items()})
+                    self.event_handler.formed(groups)
                     self.background.spawn(self.recorder.groups(self.groups.records))
                 case coordinator_effects.SendGroup():
                     # Peers must know all members of their group before they average.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from backend.crypto.client_keys import verify
 from backend.errors import CertificateError, MingaError, ReplacedError
 from backend.numerics.vectors import Vector
+from backend.protocols.mesh.byzantine.state_observer import StateObserver
 from backend.protocols.mesh.coordinator import MeshCoordinator
 from backend.protocols.mesh.coordinator_effects import Effect, RefuseReport
 from backend.protocols.mesh.holdings import ProvenResult
@@ -23,13 +24,15 @@ from backend.server.mesh.recorded_groups import RecordedGroups
 from backend.server.observers import task_events
 from backend.server.tasks.task import Task
 from backend.wire import mesh_messages, messages
+from backend.wire.byzantine_messages import TellState
 
 
 @dataclass
 class MeshEventHandler:
     """Translates each event into calls of the machine. Methods return the effects to perform.
 
-    `greeting` returns the first message to a peer that enters. `deposited` are the weights that a peer
+    `greeting` returns the first message to a peer that enters. `observer` knows the states of a Byzantine
+    mesh; None for other ones. `deposited` are the weights that a peer
     uploaded last, until they are recorded.
     """
 
@@ -40,6 +43,7 @@ class MeshEventHandler:
     notice: Callable[[task_events.TaskEvent], None]
     greeting: Callable[[str], mesh_messages.Entered]
     groups: RecordedGroups
+    observer: StateObserver | None = None
     deposited: Vector | None = None
 
     def handle(self, event: MeshHostEvent, now: float) -> Sequence[Effect]:
@@ -155,7 +159,29 @@ class MeshEventHandler:
                 self.machine.links_measured(client, message.links)
             case messages.Leave():
                 return self._leave(client, link, now, lost=False)
+            case TellState():
+                return self._told(client, message, now)
         return []
+
+    def _told(self, client: str, frame: TellState, now: float) -> Sequence[Effect]:
+        """Takes a state that the members of a Byzantine mesh agreed on."""
+        if self.observer is None:
+            return []
+        state = self.observer.told(client, frame, self._identities(self.peers.by_id))
+        if state is None:
+            return []
+        seated = [seat.client for seat in state.membership.seats]
+        return self.machine.state_agreed(state.weights.hex(), seated, now)
+
+    def formed(self, groups: Sequence[mesh_messages.Group]) -> None:
+        """Takes the groups of a round; a Byzantine mesh may begin with the first."""
+        for group in groups if self.observer else ():
+            weights = self.machine.base_of(group)
+            if weights is not None and self.observer:
+                self.observer.formed((group.round, group.group), weights, self._identities(group.members))
+
+    def _identities(self, clients: Iterable[str]) -> dict[str, bytes]:
+        return {one: self.peers.by_id[one].identity for one in clients if one in self.peers.by_id}
 
     def _own_examples(self, examples: int) -> int:
         """Limits the number of own examples that a peer reports, as it is the weight of its update."""

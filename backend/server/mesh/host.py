@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from backend.errors import NotFiniteError
 from backend.numerics.aggregation.update_checks import all_finite
 from backend.numerics.vectors import from_bytes
+from backend.protocols.mesh.byzantine.state_observer import StateObserver
 from backend.protocols.rounds.lots import Lots
 from backend.protocols.rounds.phases import RoundPhase
 from backend.server.hosting.background_tasks import BackgroundTasks
@@ -28,7 +29,7 @@ from backend.server.mesh.peer_list import Peer, Peers
 from backend.server.mesh.recorded_groups import RecordedGroups
 from backend.server.mesh.records import MeshRecorder
 from backend.server.mesh.relay import PeerRelay
-from backend.server.mesh.setup import coordinator_of
+from backend.server.mesh.setup import byzantine_rules_of, coordinator_of
 from backend.server.mesh.welcome import Greeter
 from backend.server.observers import task_events
 from backend.server.observers.observer import NO_OBSERVERS, Observer, Observers
@@ -81,6 +82,8 @@ class MeshHost(TaskHost):
             history.current.round,
             groups,
         )
+        rules = byzantine_rules_of(task, history.run_name)
+        self.observer = StateObserver(task.file.name, rules) if rules else None
         greeter = Greeter(task, history, ice, clock)
         self._event_handler = MeshEventHandler(
             task,
@@ -90,6 +93,7 @@ class MeshHost(TaskHost):
             self._notice,
             greeter.entered,
             self._groups,
+            self.observer,
         )
         self._effect_runner = MeshEffectRunner(
             task,

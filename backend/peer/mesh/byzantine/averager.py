@@ -34,7 +34,7 @@ from backend.protocols.mesh.byzantine.roles import basis_of, roles_of
 from backend.protocols.mesh.byzantine.state import AgreedState
 from backend.protocols.mesh.byzantine.turn_log import TurnPhase
 from backend.wire.byzantine_bodies import CommitBody, encode_body
-from backend.wire.byzantine_messages import Say, Show
+from backend.wire.byzantine_messages import Say, Show, TellState
 from backend.wire.mesh_messages import Group
 from backend.wire.peer_messages import Attest, GroupFrame
 
@@ -51,7 +51,10 @@ class _Numbers:
 
 
 class ByzantineAverager:
-    """Owns the attempts at rounds of one peer, whose private key is `key`. `post` takes machine events."""
+    """Owns the attempts at rounds of one peer, whose private key is `key`.
+
+    `send` sends to the server, `post` takes machine events.
+    """
 
     def __init__(
         self,
@@ -62,6 +65,7 @@ class ByzantineAverager:
         transfer: StateTransfer,
         jobs: TrainingJobs,
         reporter: Teller,
+        send: Callable[[TellState], None],
         post: Callable[[member_events.Event], None],
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
         declines: Callable[[int, int], bool],
@@ -73,6 +77,7 @@ class ByzantineAverager:
         self._transfer = transfer
         self._jobs = jobs
         self._reporter = reporter
+        self._send = send
         self._post = post
         self._spawn = spawn
         self._exchanges: dict[GroupKey, ByzantineExchange] = {}
@@ -114,8 +119,10 @@ class ByzantineAverager:
             self._early_frames.add(client, frame)
 
     def server_reached(self) -> None:
-        """Takes the server's return."""
+        """Takes the server's return, which may not know the newest state."""
         self._early_frames.server_reached()
+        if self._states.proof is not None:
+            self._send(self._states.proof)
 
     async def _average(self, order: Group, prepared: PreparedRound) -> None:
         began = asyncio.get_running_loop().time()
@@ -154,7 +161,7 @@ class ByzantineAverager:
         return {**found, self._links.local.client: own}
 
     async def _take_part(self, order: Group, state: AgreedState, prepared: PreparedRound) -> Collection[str]:
-        """Runs the round's machine; returns the clients that count as its survivors."""
+        """Runs the round's machine; returns the clients that ended it together."""
         key = (order.round, order.group)
         slots = self._states.slots if prepared.state else b""
         rules, trainable = self._states.rules, self._jobs.manifest.parameters.trainable
@@ -175,7 +182,8 @@ class ByzantineAverager:
             raise
         await self._keep(outcome)
         self._transfer.tell([one for one in order.members if one not in outcome.active])
-        return {*outcome.active, *(work.client for work in outcome.state.works)}
+        self._send(outcome.proof)
+        return outcome.active
 
     def _begin(self, key: GroupKey, exchange: ByzantineExchange) -> None:
         exchange.start()
@@ -228,19 +236,17 @@ class ByzantineAverager:
                 self._links.send(client, frame)
 
     def _survivors(self, number: int) -> Collection[str]:
-        """Returns who counts as a survivor of round `number`, if this peer has its state by now."""
+        """Returns who ended round `number` together, if this peer has its state by now."""
         state, proof = self._states.newest, self._states.proof
         if state is None or proof is None or state.round < number:
             raise GroupError("The members' next state did not arrive here in time.")
-        return {*proof.active, *(work.client for work in state.works)}
+        return proof.active
 
     def _sign(self, order: Group, clients: Collection[str], seconds: float) -> None:
         state, rules = self._states.newest, self._states.rules
-        survivors = [place for place, client in enumerate(order.members) if client in clients]
-        if state is None or self._links.local.client not in clients:
-            reason = "The round ended without this peer's work."
-            self._post(member_events.GroupFailed(order.round, order.group, reason))
+        if state is None:
             return
+        survivors = [place for place, client in enumerate(order.members) if client in clients]
         numbers = _Numbers(survivors, len(survivors) / len(order.members), seconds)
         self._signer.sign(order, numbers, rules.bundle, rules.run, state.weights.hex())
         self._take_early((order.round, order.group))

@@ -47,6 +47,7 @@ class ByzantineMember:
         transfer: WeightTransfer,
         sources: WeightSources,
         reporter: Teller,
+        send: Callable[[TellState], None],
         post: Callable[[member_events.Event], None],
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
         declines: Callable[[int, int], bool],
@@ -63,7 +64,7 @@ class ByzantineMember:
             client, identity, self._states, self._transfer, judge, weights, sources, jobs, reporter
         )
         self._averager = ByzantineAverager(
-            links, key, self._states, contents, self._transfer, jobs, reporter, post, spawn, declines
+            links, key, self._states, contents, self._transfer, jobs, reporter, send, post, spawn, declines
         )
         self._is_read = False
 

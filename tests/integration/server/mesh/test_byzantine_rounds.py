@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -11,10 +10,7 @@ from pathlib import Path
 import pytest
 
 from backend.wire.byzantine_messages import ByzantineTerms
-from backend.wire.mesh_messages import Group
-from backend.wire.messages import Train
 from tests.integration.server.conftest import Serve
-from tests.integration.server.mesh.test_mesh_rounds import brought, peers, vector
 from tests.support.tasks.tiny_task import write_byzantine
 from tests.support.web.mesh_client import MeshPeer
 from tests.support.web.server_process import running
@@ -56,21 +52,3 @@ async def test_all_who_enter_are_told_the_same_rules(checked: Serve, tmp_path: P
 async def test_members_of_other_meshes_get_no_rules(mesh: Serve) -> None:
     async with MeshPeer(mesh().url) as ann:
         assert ann.entered.byzantine is None
-
-
-async def test_a_round_is_recorded_with_a_validator_that_trained_nothing(checked: Serve) -> None:
-    server = checked(**PLAN)
-    async with peers(server, 3) as those:
-        plans = await asyncio.gather(*(one.next(Train) for one in those))
-        assert {(plan.steps, plan.epochs) for plan in plans} == {(3, 0)}
-        validator, *workers = those
-        await validator.trained(plans[0], examples=0, steps=0, loss=0.0, sums=[])
-        for one, plan in zip(workers, plans[1:], strict=True):
-            await one.trained(plan, examples=12, steps=3)
-        groups = await asyncio.gather(*(one.next(Group) for one in those))
-        for one, group in zip(those, groups, strict=True):
-            assert (group.exchange, group.precision, len(group.members)) == ("butterfly", "float32", 3)
-            await one.averaged(group, vector(1.0), range(3))
-        version = await brought(those, vector(1.0))
-    assert (version.version, version.accepted, version.examples) == (1, 3, 24)
-    assert (version.loss, version.metrics) == (0.5, {"accuracy": 0.25})

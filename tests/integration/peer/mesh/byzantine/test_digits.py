@@ -20,6 +20,8 @@ def test_four_peers_learn_the_digits_with_the_same_bits_and_validate_each_other(
         assert peer.end() == (0, "")
     weights = same_bits(peers)
     assert sorted(weights) == list(range(1, 13))
+    task = company.server.get("/api/tasks/digits")
+    assert (task["version"], task["weights"]) == (12, weights[12])
     checked = [one for peer in peers for one in peer.seen if one["event"] == "checking"]
     assert len(checked) == 11
     state = company.state(1)

@@ -79,13 +79,15 @@ export const show = {
 export const askState = { after: count } as const;
 
 /**
- * The newest state that the sender knows: an encoded AgreedState (protocols/mesh/byzantine/state.py).
+ * To a peer or the server: the newest state that the sender knows, an encoded AgreedState.
+ *
+ * Its form is that of protocols/mesh/byzantine/state.py.
  *
  * `attempt` (round and group), `turn` and `active` name the turn in which members signed it in `verdicts`; nothing of
  * the first state.
  */
 export const tellState = {
-  state: fields.bytesOf(0, 196608),
+  state: fields.bytesOf(0, 65536),
   attempt: fields.list(count, 2, 2),
   turn: fields.whole(0, 32),
   active: fields.list(fields.text({ min: 16, max: 16 }), 32),

@@ -1,7 +1,7 @@
 // Written by `python -m scripts.wire_types.command` from backend/wire.
 
 import * as fields from "../fields";
-import { byzantineRules } from "./byzantine-messages";
+import { byzantineRules, tellState } from "./byzantine-messages";
 import { count, hash, kind, sums, text, token, word } from "./fields";
 import { key, signature } from "./masked-messages";
 import {
@@ -131,6 +131,7 @@ export const peerToServer = {
   signal: signalTo,
   relay: relayTo,
   leave,
+  tell_state: tellState,
 } as const;
 
 /** A STUN or TURN server, in the form that browsers accept. */
