@@ -25,6 +25,18 @@ def lane_sum(values: Vector64) -> float:
     return in_order(lanes(values).sum(axis=0))
 
 
+def lane_sums(values: Vector64) -> list[float]:
+    """Returns the `lane_sum` of each of `values` [k, n], with fewer calls of numpy."""
+    rows = -(-values.shape[1] // LANES)
+    if rows < 2:
+        # Lanes without a value would add zeros.
+        return [in_order(row) for row in values]
+    filled = np.zeros((len(values), rows * LANES))
+    filled[:, : values.shape[1]] = values
+    by_lane = filled.reshape(len(values), rows, LANES).sum(axis=1)
+    return [float(total) for total in np.add.accumulate(by_lane, axis=1)[:, -1]]
+
+
 def in_order(values: Vector64) -> float:
     """Returns the sum of `values` [n], added up one after another."""
     # A plain sum adds up pairs of halves.

@@ -8,6 +8,8 @@ webapp/static/src/core/numerics/butterfly/projection.ts.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from backend.numerics import philox
@@ -28,6 +30,8 @@ def projection_product(piece: Vector, mean: Vector, radius: float, coin: int, pa
     return in_order(rows.sum(axis=0) * by_lane) * clip_factor(distance(piece, mean), radius)
 
 
+# A member needs those of its own part for each piece of it.
+@lru_cache(maxsize=64)
 def _vectors(coin: int, part: int, rows: int) -> tuple[Vector64, Vector64]:
     """Returns the random values of the lanes [LANES] and of the rows [rows]."""
     unit = philox.uniform(coin, part, 0, LANES + rows).astype(np.float64)

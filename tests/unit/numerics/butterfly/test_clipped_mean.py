@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from backend.numerics.butterfly.clipped_mean import clip_factor, clipped_mean, distances
+from backend.numerics.butterfly.clipped_mean import clip_factor, clipped_mean, distance, distances
 from backend.numerics.butterfly.lane_sums import LANES, lane_sum
 from backend.numerics.butterfly.projection import projection_product
 from backend.numerics.vectors import Vector
@@ -97,6 +97,12 @@ def test_lane_sums_have_a_fixed_order() -> None:
         total += lane
     assert lane_sum(values) == total
     assert lane_sum(np.zeros(0)) == 0.0
+
+
+@pytest.mark.parametrize("size", [0, 1, LANES, LANES + 1, SIZE, 70_000])
+def test_distances_of_many_pieces_have_the_bits_of_single_ones(size: int) -> None:
+    rows = honest(size) * np.float32(1e3)
+    assert distances(rows, rows[0]) == [distance(row, rows[0]) for row in rows]
 
 
 @pytest.mark.parametrize("radius", [0.0, -1.0, float("nan"), float("inf")])
