@@ -162,9 +162,8 @@ class Turn:
 
         In the phases after the first it is all that was said in the one before, else its own last statement.
         """
-        if phase in PHASES[1:]:
-            return self.log.heard_before(TurnPhase(phase), self.roles.active)
-        return self.last
+        heard = self.log.heard_before(TurnPhase(phase), self.roles.active) if phase in PHASES else None
+        return self.last if heard is None else heard
 
     def majority(self) -> bytes | None:
         """Returns a state that more than half signed; None if there is none."""

@@ -62,6 +62,8 @@ class TurnLog:
         self._client_of = {identity: client for client, identity in clients.items()}
         # By phase and client: what it said, and a second word, if there is one.
         self._said: dict[str, dict[str, list[tuple[Statement, Body]]]] = {}
+        # First words do not change, once all are there.
+        self._heard: dict[tuple[TurnPhase, tuple[str, ...]], bytes] = {}
 
     def identities(self) -> dict[str, bytes]:
         """Returns the identity of each client that is heard."""
@@ -132,13 +134,18 @@ class TurnLog:
         ]
         return hashlib.sha256(fields(b"minga/mesh/1/said", *digests)).digest()
 
-    def heard_before(self, phase: TurnPhase, active: Collection[str]) -> bytes:
+    def heard_before(self, phase: TurnPhase, active: tuple[str, ...]) -> bytes | None:
         """Returns what a statement of a phase follows: the SHA-256 of all that were said in the phase before.
 
-        Raises KeyError if an active client said nothing in it.
+        None in the first phase, and if an active client said nothing yet in the one before.
         """
+        if phase is TurnPhase.COMMIT:
+            return None
         before = PHASES[PHASES.index(phase) - 1]
-        return heard_digest(self.digest_of(before, client) for client in sorted(active))
+        if (phase, active) not in self._heard and all(self._said.get(before, {}).get(one) for one in active):
+            digests = (self.digest_of(before, client) for client in sorted(active))
+            self._heard[phase, active] = heard_digest(digests)
+        return self._heard.get((phase, active))
 
     def _true_coins(self, found: dict[str, Body]) -> dict[str, Body]:
         commits = self.said(TurnPhase.COMMIT)

@@ -30,9 +30,18 @@ class TurnStatements:
     roles: TurnRoles
 
     def of(self, phase: TurnPhase) -> dict[str, Body]:
-        """Returns what counts as said in a phase, by client."""
+        """Returns what counts as said in a phase, by client: it follows all that was said in the one before.
+
+        Who names other statements there lies, or heard one of two words: an exchange shows which.
+        """
         said = self.log.said(phase)
-        return {client: body for client, body in said.items() if self._counts(client, body)}
+        heard = self.log.heard_before(phase, self.roles.active)
+        return {
+            client: body
+            for client, body in said.items()
+            if self._counts(client, body)
+            and (heard is None or self.log.statement_of(phase, client).before == heard)
+        }
 
     def lacking(self, phase: TurnPhase) -> list[str]:
         """Returns the active clients that said nothing in a phase yet."""

@@ -52,13 +52,14 @@ def require_wrong_mean(evidence: BanEvidence, turn: EvidenceTurn) -> None:
 def require_wrong_check(evidence: BanEvidence, turn: EvidenceTurn) -> None:
     """Raises EvidenceError unless the accused signed other numbers than its piece of the part has."""
     statements, workers, part = _worked(evidence, turn)
-    client, active = evidence.client, turn.active
-    said_all = not statements.lacking(TurnPhase.MADE) and len(statements.coins()) == len(active)
-    numbers = statements.checks().get(client)
-    if not said_all or numbers is None or turn.count() != 3 * len(active) + 1:
+    client, active, needed = evidence.client, turn.active, (TurnPhase.MADE, TurnPhase.REVEAL, TurnPhase.CHECK)
+    if turn.count() != 3 * len(active) + 1 or not set(needed).issubset(_phases(turn, client)):
         raise EvidenceError("Wrong numbers need all statements before them and the accused's, and no other.")
-    for phase in (TurnPhase.MADE, TurnPhase.REVEAL, TurnPhase.CHECK):
+    for phase in needed:
         _require_heard(turn, client, phase)
+    numbers = statements.checks().get(client)
+    if numbers is None or statements.lacking(TurnPhase.MADE) or statements.lacking(TurnPhase.REVEAL):
+        raise EvidenceError("A statement before the accused's numbers is malformed.")
     pieces = {worker: digests[part] for worker, digests in statements.pieces().items()}
     mean = statements.means()[workers[part]]
     contents = _contents(evidence, {mean, pieces[client]}, set(pieces.values()))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from backend.crypto.statements import say
 from backend.protocols.mesh.byzantine.round_events import MeanMade, MeansChecked
 from backend.protocols.mesh.byzantine.state import AgreedState
 from backend.protocols.mesh.byzantine.turn_log import PHASES
@@ -73,6 +74,19 @@ def test_what_members_say_is_bound_to_all_that_was_said_in_the_phase_before() ->
         for phase in PHASES[1:]:
             heard = log.heard_before(phase, active)
             assert {log.statement_of(phase, one).before for one in active} == {heard}
+
+
+def test_who_names_other_statements_than_were_said_counts_as_absent() -> None:
+    """Else its own words could not be held against it: they would follow what nobody else knows."""
+
+    def other(world: World, sender: str, _to: str, frame: Any) -> list[tuple[float, Any]]:
+        if (said := own(world, sender, frame, "made")) is None:
+            return [(0.0, frame)]
+        host = world.hosts[sender]
+        changed = say(host.private, host.turn, "made", bytes([1] * 32), said.body)
+        return [(0.0, Spoken(frame.turn, changed))]
+
+    assert removed(played({LIAR: Lies(send=other)})) == {LIAR: "absent"}
 
 
 def test_a_radius_to_be_measured_leaves_the_weights_in_its_first_round() -> None:
