@@ -16,10 +16,11 @@ from functools import partial
 from multiprocessing import get_context
 from random import Random
 
+from backend.protocols.mesh.byzantine.evidence.building import EvidenceBuilder
 from backend.protocols.mesh.byzantine.outcome import CONVICTED
 from backend.protocols.mesh.byzantine.state import AgreedState
 from tests.support.protocols.byzantine.liars import liar
-from tests.support.protocols.byzantine.member_host import hashed_keys
+from tests.support.protocols.byzantine.member_host import Host, hashed_keys
 from tests.support.protocols.byzantine.world import World
 
 ROUNDS = 4
@@ -73,7 +74,33 @@ def check(world: World, liars: list[str], sleepers: list[str]) -> None:
         assert wrongly.keys() <= set(sleepers), f"{host.client} removed honest members: {wrongly}"
         if isinstance(host.result, AgreedState):
             _check_membership(world, host.result, sleepers)
+    _check_evidence(world)
     assert len(results) == 1, f"results differ: {[one.hex()[:8] for one in results]}"
+
+
+def _check_evidence(world: World) -> None:
+    """Raises AssertionError where a member was banned whom no honest one can convict before strangers."""
+    convicted = {
+        client for host in world.honest for client in host.convicting if _builds(world, host, client)
+    }
+    banned = {
+        client
+        for host in world.honest
+        if isinstance(host.result, AgreedState)
+        for client, why in host.removed.items()
+        if why in CONVICTED
+    }
+    assert banned <= convicted, f"nothing convicts {sorted(banned - convicted)}"
+
+
+def _builds(world: World, host: Host, client: str) -> bool:
+    held = {digest: vector.tobytes() for digest, vector in host.held.items()}
+    builder = EvidenceBuilder("digits", "ab" * 32, client, world.identities[client])
+    match host.removed[client]:
+        case "two-words" | "wrong-mean" | "wrong-check" as why:
+            return builder.removed(why, host.convicting[client], held.get) is not None
+        case _:
+            return False
 
 
 def _check_membership(world: World, state: AgreedState, sleepers: list[str]) -> None:

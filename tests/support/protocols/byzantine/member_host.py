@@ -6,7 +6,7 @@ Signatures are hashes of a key that only its owner has, since true ones cost a t
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,9 +23,12 @@ from backend.crypto.statements import (
     signed,
 )
 from backend.numerics.vectors import Vector
+from backend.protocols.mesh.byzantine.evidence.evidence_turn import turn_said
 from backend.protocols.mesh.byzantine.machine import ByzantineRound
 from backend.protocols.mesh.byzantine.round_events import StatementReceived
 from backend.protocols.mesh.byzantine.state import AgreedState
+from backend.wire.ban_evidence import TurnSaid
+from backend.wire.byzantine_messages import Said
 
 
 @contextmanager
@@ -82,12 +85,23 @@ class Host:
     later: list[Spoken] = field(default_factory=list)
     # By digest: a statement as it was signed, and who passed it on, by identity.
     known: dict[bytes, tuple[SignedStatement, dict[bytes, bytes]]] = field(default_factory=dict)
+    # Who takes part in the turn, what convicts those who were removed, and what was said in finished rounds.
+    active: tuple[str, ...] = ()
+    convicting: dict[str, TurnSaid] = field(default_factory=dict)
+    records: list[TurnSaid] = field(default_factory=list)
 
     @property
     def turn(self) -> TurnOfRound:
         """What its machine's statements are bound to now."""
         assert self.machine is not None
         return self.machine.turn.turn
+
+    def signed(self, turn: TurnOfRound, statements: Iterable[Statement]) -> TurnSaid:
+        """Returns statements of a turn with their signatures."""
+        assert self.state is not None
+        found = [self.known[one.digest(turn)][0] for one in statements]
+        said = [Said(one.identity, one.phase, one.before, one.body, one.signature) for one in found]
+        return turn_said(self.state, (turn.round, 1), turn.turn, self.active, said)
 
     def says(self, turn: TurnOfRound, statement: Statement) -> Spoken:
         """Signs a statement of this member."""

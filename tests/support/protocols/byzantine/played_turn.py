@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from backend.crypto import client_keys
@@ -24,6 +23,7 @@ from backend.numerics.butterfly.part_values import mean_of_part, part_numbers, p
 from backend.numerics.vectors import Vector
 from backend.protocols.mesh.byzantine.checks import part_radius
 from backend.protocols.mesh.byzantine.drawn_work import coin_seed
+from backend.protocols.mesh.byzantine.evidence.evidence_turn import turn_said
 from backend.protocols.mesh.byzantine.membership import MeshMembership, SeatedMember
 from backend.protocols.mesh.byzantine.roles import basis_of
 from backend.protocols.mesh.byzantine.state import AgreedState
@@ -110,8 +110,8 @@ class PlayedTurn:
         return heard_digest(_statement(self.said[phase, client]).digest(self.turn) for client in self.active)
 
     def of(self, said: Sequence[Said]) -> TurnSaid:
-        state = msgspec.msgpack.encode(self.state)
-        return TurnSaid(state, self.attempt, self.turn.turn, list(self.active), list(said))
+        """Returns statements of this turn as evidence has them."""
+        return turn_said(self.state, self.attempt, self.turn.turn, self.active, said)
 
     def evidence(
         self,

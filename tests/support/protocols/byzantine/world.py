@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from backend.crypto import client_keys
-from backend.crypto.statements import is_said
 from backend.numerics.butterfly.clipped_mean import clipped_mean, distances
 from backend.numerics.butterfly.projection import projection_product
 from backend.numerics.vectors import Vector
@@ -110,6 +109,7 @@ class World:
             host.machine = host.result = host.failure = None
             host.held.clear()
             host.removed.clear()
+            host.convicting.clear()
             host.waiting.clear()
             host.later.clear()
             host.known.clear()
@@ -205,6 +205,8 @@ class World:
         assert state is not None
         match effect:
             case events.TurnBegins(_, parts, works):
+                assert host.machine is not None
+                host.active = host.machine.turn.roles.active
                 pieces: list[bytes] = []
                 if works:
                     lies = self.lies.get(host.client)
@@ -243,10 +245,14 @@ class World:
                 weights = hashlib.sha256(state.weights + b"".join(means)).digest()
                 self._soon(host, events.OuterStepped(weights, bytes(32)))
             case events.RemoveClient(client, why, statements, turn):
-                assert all(is_said(turn, host.known[one.digest(turn)][0]) for one in statements)
+                host.convicting[client] = host.signed(turn, statements)
                 host.removed[client] = why
             case events.FinishRound(agreed):
                 host.result = agreed
+                assert host.machine is not None
+                said = host.machine.turn.log.statements()
+                kept = [one for one in said if one.phase in ("commit", "verdict")]
+                host.records.append(host.signed(host.turn, kept))
             case events.AdoptState(digest):
                 host.result = digest
             case events.FailRound(reason):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
 
-from backend.crypto.statements import SignedStatement, Statement, TurnOfRound, is_said
+from backend.crypto.statements import SignedStatement, TurnOfRound, is_said
 from backend.errors import EvidenceError
 from backend.protocols.mesh.byzantine.roles import TurnRoles, basis_of
 from backend.protocols.mesh.byzantine.state import AgreedState
@@ -95,22 +95,10 @@ def read_turn(evidence: BanEvidence, said: TurnSaid) -> EvidenceTurn:
 
 
 def turn_said(
-    state: AgreedState,
-    attempt: tuple[int, int],
-    turn: TurnOfRound,
-    active: tuple[str, ...],
-    statements: tuple[Statement, ...],
-    signatures: Mapping[bytes, bytes],
+    state: AgreedState, attempt: tuple[int, int], turn: int, active: tuple[str, ...], said: Sequence[Said]
 ) -> TurnSaid:
-    """Returns the signed form of `statements` of `turn`; `signatures` are by the digests of statements.
-
-    Raises KeyError for a statement without a signature.
-    """
-    said = [
-        Said(one.identity, one.phase, one.before, one.body, signatures[one.digest(turn)])
-        for one in statements
-    ]
-    return TurnSaid(msgspec.msgpack.encode(state), attempt, turn.turn, list(active), said)
+    """Returns what was said in turn number `turn` of the round after `state`, as evidence has it."""
+    return TurnSaid(msgspec.msgpack.encode(state), attempt, turn, list(active), list(said))
 
 
 def by_digest(contents: list[bytes]) -> dict[bytes, bytes]:
