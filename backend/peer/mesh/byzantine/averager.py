@@ -21,6 +21,7 @@ from backend.peer.mesh.byzantine.exchange import (
     UnknownStateError,
 )
 from backend.peer.mesh.byzantine.learner import PreparedRound
+from backend.peer.mesh.byzantine.membership_news import membership_news
 from backend.peer.mesh.byzantine.mesh_states import MeshStates
 from backend.peer.mesh.byzantine.round_signatures import RoundSignatures
 from backend.peer.mesh.byzantine.state_transfer import StateTransfer
@@ -127,6 +128,7 @@ class ByzantineAverager:
     async def _average(self, order: Group, prepared: PreparedRound) -> None:
         began = asyncio.get_running_loop().time()
         self._close_ended()
+        before = self._states.newest
         try:
             state = prepared.state or self._founded(order, prepared)
             seated = state.membership.present(state.round + 1)
@@ -141,6 +143,7 @@ class ByzantineAverager:
             self._reporter.tell("failed", sentence, round=order.round, group=order.group)
             self._post(member_events.GroupFailed(order.round, order.group, str(error)))
         else:
+            self._tell_membership(before)
             self._sign(order, active, asyncio.get_running_loop().time() - began)
 
     def _founded(self, order: Group, prepared: PreparedRound) -> AgreedState:
@@ -250,6 +253,14 @@ class ByzantineAverager:
         numbers = _Numbers(survivors, len(survivors) / len(order.members), seconds)
         self._signer.sign(order, numbers, rules.bundle, rules.run, state.weights.hex())
         self._take_early((order.round, order.group))
+
+    def _tell_membership(self, before: AgreedState | None) -> None:
+        """Reports what the newest state changed for this peer, and who was banned."""
+        newest, client = self._states.newest, self._links.local.client
+        if newest is not None:
+            identity, terms = self._identities([])[client], self._states.rules.terms
+            for news in membership_news(client, identity, terms, before, newest):
+                self._reporter.tell(news.event, news.sentence, **news.fields)
 
     def _tell_removed(self, client: str, why: str) -> None:
         self._reporter.tell("removed", f"{client[:6]} was removed from the round: {why}.", client=client)

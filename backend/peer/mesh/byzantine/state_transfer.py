@@ -122,6 +122,7 @@ class StateTransfer:
             return False
         self.keep(state, weights, slots)
         states.take(state, frame, slots)
+        await asyncio.to_thread(states.write, weights)
         self._wanted = None
         self._told = {client: told for client, told in self._told.items() if client not in holders}
         return True

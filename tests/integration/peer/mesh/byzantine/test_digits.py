@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
-from tests.support.peer.byzantine_company import ByzantineCompany, same_bits
+from tests.support.peer.byzantine_company import ByzantineCompany, averaged, same_bits
 from tests.support.timeouts import LONG
 
 pytestmark = pytest.mark.tensorflow
+
+ENDLESS = 100_000
 
 
 def test_four_peers_learn_the_digits_with_the_same_bits_and_validate_each_other(
@@ -43,3 +47,83 @@ def test_a_peer_that_flips_the_sign_of_its_work_is_banned_by_all_and_the_others_
     state = company.state(1)
     assert len(state.membership.banned) == 1
     assert len(state.membership.seats) == 3
+
+
+def test_a_newcomer_earns_a_seat_by_work_that_is_checked_and_counts_only_then(
+    company: ByzantineCompany,
+) -> None:
+    company.serve(
+        rounds=ENDLESS,
+        min_available_clients=4,
+        byzantine={"probation": 3, "audits": 1},
+        averaging={"patience": 6.0},
+    )
+    founders = [company.join() for _ in range(4)]
+    founders[0].expect("averaged", LONG)
+    newcomer = company.join()
+    newcomer.expect("probation", LONG)
+    newcomer.expect("seat", LONG)
+    newcomer.expect("averaged", LONG)
+    rounds = [one["rounds"] for one in newcomer.seen if one["event"] == "probation"]
+    assert rounds == [1, 2]
+    same_bits([*founders, newcomer])
+    assert newcomer.stop() == 0
+    assert len(company.state(5).membership.seats) == 5
+
+
+def test_all_peers_come_back_with_their_seats_and_bans_after_all_were_killed(
+    company: ByzantineCompany,
+) -> None:
+    company.serve(rounds=ENDLESS, min_available_clients=3, averaging={"patience": 4.0})
+    peers = [company.join() for _ in range(3)]
+    for peer in peers:
+        peer.expect("averaged", LONG)
+    for peer in peers:
+        peer.process.kill()
+        peer.end()
+    before = max((company.state(number) for number in (1, 2, 3)), key=lambda state: state.round)
+    again = [company.join(home=company.home(number)) for number in (1, 2, 3)]
+    for peer in again:
+        peer.expect("averaged", LONG)
+    same_bits(again)
+    after = company.state(1)
+    assert after.round > before.round
+    assert [seat.identity for seat in after.membership.seats] == [
+        seat.identity for seat in before.membership.seats
+    ]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("lie", ["mean", "accuse"])
+def test_a_wrong_owner_and_a_false_accuser_are_banned_and_nobody_else(
+    company: ByzantineCompany, lie: str
+) -> None:
+    company.serve(rounds=ENDLESS, min_available_clients=4, averaging={"patience": 4.0})
+    peers = [company.join() for _ in range(3)]
+    company.join(liar=lie)
+    for peer in peers:
+        peer.expect("banned", LONG)
+        peer.expect("averaged", LONG)
+    same_bits(peers)
+    state = company.state(1)
+    assert len(state.membership.banned) == 1
+    assert len(state.membership.seats) == 3
+
+
+@pytest.mark.long
+def test_a_peer_that_stands_still_for_a_while_rests_comes_back_and_is_not_banned(
+    company: ByzantineCompany,
+) -> None:
+    company.serve(rounds=ENDLESS, min_available_clients=3, averaging={"patience": 3.0})
+    *peers, sleeper = [company.join() for _ in range(4)]
+    averaged(sleeper, LONG, survivors=4)
+    sleeper.expect("averaging", LONG)
+    sleeper.process.send_signal(signal.SIGSTOP)
+    averaged(peers[0], LONG, survivors=3)
+    sleeper.process.send_signal(signal.SIGCONT)
+    averaged(peers[0], LONG, survivors=4)
+    averaged(sleeper, LONG, survivors=4)
+    same_bits([*peers, sleeper])
+    state = company.state(1)
+    assert not state.membership.banned
+    assert len(state.membership.seats) == 4
