@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from backend.commands import doctor, peer_join
+from backend.commands import doctor, peer_evidence, peer_join
 from backend.errors import PeerError
 from backend.wire.masked_messages import MOST_MEMBERS
 from backend.wire.mesh_fields import Address
@@ -162,6 +162,7 @@ def register(subparsers: Any) -> None:
     join.add_argument("--json", action="store_true", help="report as JSON, one line per event")
     join.set_defaults(run=run)
     doctor.register(actions, _listen, _address)
+    peer_evidence.register(actions)
     identity = actions.add_parser(
         "identity",
         help="print this peer's identity, for others' rosters",
