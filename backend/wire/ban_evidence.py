@@ -11,12 +11,10 @@ import msgspec
 from msgspec import Meta, Struct
 
 from backend.errors import EvidenceError
-from backend.wire.byzantine_messages import MOST_STATE, Said
+from backend.wire.byzantine_messages import MOST_EVIDENCE, MOST_STATE, Said
 from backend.wire.fields import Count, Hash
 from backend.wire.mesh_fields import MOST_IN_GROUP, Client, Key, Place
 
-# The pieces of a part have as many bytes together as the model; this is a model of 64 M values.
-MOST_EVIDENCE = 1 << 28
 # Rounds between the last statement of the accused and the verdict about its work.
 MOST_TURNS = 8
 EvidenceKind = Literal["two-words", "wrong-mean", "wrong-check", "majority"]

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from backend.wire.fields import Count, Hash, WireFrame
+from backend.wire.fields import CHUNK_BYTES, Count, Hash, WireFrame
 from backend.wire.mesh_fields import MOST_IN_GROUP, Digest, Key, Outer, Signature
 from backend.wire.messages import Shard
 
@@ -18,6 +18,10 @@ MOST_BODY = 48 * 1024
 # A state of 32 members with a seat, all newcomers and many bans is shorter.
 MOST_STATE = 64 * 1024
 MOST_PUBLIC_SHARDS = 4096
+# Longer evidence is fetched. A frame has room for it, and for its other fields.
+MOST_INLINE = CHUNK_BYTES - 1024
+# The pieces of a part have as many bytes together as the model; this is a model of 64 M values.
+MOST_EVIDENCE = 1 << 28
 PhaseName = Annotated[str, Meta(max_length=16, pattern=r"^[a-z]+(-[0-9]{1,2})?\Z")]
 Body = Annotated[bytes, Meta(min_length=1, max_length=MOST_BODY)]
 
@@ -124,3 +128,15 @@ class TellState(WireFrame, frozen=True, tag="tell_state"):
         list[Annotated[str, Meta(min_length=16, max_length=16)]], Meta(max_length=MOST_IN_GROUP)
     ]
     verdicts: Annotated[list[Said], Meta(max_length=MOST_IN_GROUP)]
+
+
+class TellEvidence(WireFrame, frozen=True, tag="tell_evidence"):
+    """Evidence that bans `identity`, an encoded BanEvidence (wire/ban_evidence.py), by SHA-256 and `size`.
+
+    `data` are its bytes, or none: who lacks it sends `fetch`.
+    """
+
+    identity: Key
+    digest: Digest
+    size: Annotated[int, Meta(ge=1, le=MOST_EVIDENCE)]
+    data: memoryview

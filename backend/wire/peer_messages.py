@@ -11,7 +11,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from backend.wire.byzantine_messages import AskState, Say, Show, TellState
+from backend.wire.byzantine_messages import AskState, Say, Show, TellEvidence, TellState
 from backend.wire.fields import Count, Hash, Text, WireFrame
 from backend.wire.mesh_fields import (
     MOST_IN_GROUP,
@@ -226,5 +226,5 @@ GroupFrame = Begin | Piece | Mean | Holds | Complain | Ask | Config | Give | Cha
 # Rounds without the server: docs/decisions/0033-without-a-server.md.
 OnwardFrame = Unattended | SetOut | Attended | Trained | Group | Evaluation
 ByzantineGroupFrame = Say | Show
-ByzantineFrame = ByzantineGroupFrame | AskState | TellState
+ByzantineFrame = ByzantineGroupFrame | AskState | TellState | TellEvidence
 PeerFrame = Beat | Passing | Passed | Fetch | Weights | OnwardFrame | GroupFrame | ByzantineFrame

@@ -41,7 +41,7 @@ from backend.protocols.mesh import member_events
 from backend.protocols.mesh.member import MeshMember, MeshPhase
 from backend.protocols.mesh.serverless import serverless_events
 from backend.protocols.mesh.serverless.rounds import ServerlessRounds
-from backend.wire.byzantine_messages import AskState, Say, Show, TellState
+from backend.wire.byzantine_messages import AskState, Say, Show, TellEvidence, TellState
 from backend.wire.client_id import client_id
 from backend.wire.mesh_fields import Way
 from backend.wire.mesh_messages import Certificate, Enter, Entered, Group, Links, ServerToPeer, Trained
@@ -231,7 +231,8 @@ class MeshSession:
         return self._byzantine or self._averager
 
     def _find(self, sha256: str) -> bytes | None:
-        return self._weights.find(sha256) or self._contents.find(sha256)
+        evidence = self._byzantine.find(sha256) if self._byzantine else None
+        return self._weights.find(sha256) or self._contents.find(sha256) or evidence
 
     def _enter_byzantine(self, entered: Entered) -> None:
         """Becomes a member of a mesh whose members check each other, if the task is one."""
@@ -309,6 +310,8 @@ class MeshSession:
         """Takes a new link to `client`, a change of its way, or the end of its silence."""
         self._link_news.up(client, way)
         self._averager.up(client)
+        if self._byzantine:
+            self._byzantine.up(client)
         self._serverless.handle(serverless_events.PeerLinked(client))
         self._report_links()
 
@@ -341,7 +344,7 @@ class MeshSession:
                 pass  # The links handle these.
             case Unattended() | SetOut() | Attended() | Trained() | Group() | Evaluation():
                 self._serverless.frame_received(client, frame)
-            case AskState() | TellState():
+            case AskState() | TellState() | TellEvidence():
                 if self._byzantine:
                     self._byzantine.state_frame_received(client, frame)
             case Say() | Show():

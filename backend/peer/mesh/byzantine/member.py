@@ -11,6 +11,8 @@ from backend.crypto.client_keys import identity_key
 from backend.peer.links.links import LinkManager
 from backend.peer.mesh.averager import TrainedWork
 from backend.peer.mesh.byzantine.averager import ByzantineAverager
+from backend.peer.mesh.byzantine.ban_exchange import BanExchange
+from backend.peer.mesh.byzantine.banned import BanStore
 from backend.peer.mesh.byzantine.contents import ROUNDS_KEPT, RoundContents
 from backend.peer.mesh.byzantine.learner import ByzantineLearner
 from backend.peer.mesh.byzantine.mesh_states import MeshStates
@@ -21,7 +23,7 @@ from backend.peer.mesh.weights import WeightCache
 from backend.peer.session.progress import Teller
 from backend.peer.training.training_jobs import TrainingJob, TrainingJobs
 from backend.protocols.mesh import member_events
-from backend.wire.byzantine_messages import AskState, ByzantineRules, Say, Show, TellState
+from backend.wire.byzantine_messages import AskState, ByzantineRules, Say, Show, TellEvidence, TellState
 from backend.wire.mesh_messages import Entered, Group
 from backend.wire.messages import Train
 from backend.wire.peer_messages import GroupFrame
@@ -66,12 +68,16 @@ class ByzantineMember:
         self._averager = ByzantineAverager(
             links, key, self._states, contents, self._transfer, jobs, reporter, send, post, spawn, declines
         )
+        task = links.local.task
+        store = BanStore(folder, address, task, rules.run)
+        self._bans = BanExchange(task, rules.run, store, links, transfer, reporter, spawn)
         self._is_read = False
 
     async def train(self, job: TrainingJob[Train], entered: Entered) -> TrainedWork | None:
         """Does what is this member's in the next round; None if the job is aborted. Raises PeerError."""
         if not self._is_read:
             self._is_read = True
+            await asyncio.to_thread(self._bans.store.read)
             stored = await asyncio.to_thread(self._states.read)
             if stored is not None and self._states.newest is not None:
                 self._transfer.keep(self._states.newest, stored, self._states.slots)
@@ -87,6 +93,14 @@ class ByzantineMember:
         """Leaves the current round."""
         self._averager.abort()
 
+    def find(self, sha256: str) -> bytes | None:
+        """Returns the evidence of this SHA-256 in hexadecimal, for a peer that fetches it."""
+        return self._bans.store.find(sha256)
+
+    def up(self, client: str) -> None:
+        """Takes a new link to `client`."""
+        self._bans.up(client)
+
     def down(self, client: str) -> None:
         """Takes the loss of the link to `client`."""
         self._averager.down(client)
@@ -95,12 +109,15 @@ class ByzantineMember:
         """Takes a frame of a round's member."""
         self._averager.frame_received(client, frame)
 
-    def state_frame_received(self, client: str, frame: AskState | TellState) -> None:
-        """Takes a question about states, or an answer."""
-        if isinstance(frame, AskState):
-            self._transfer.asked(client, frame)
-        else:
-            self._transfer.told(client, frame)
+    def state_frame_received(self, client: str, frame: AskState | TellState | TellEvidence) -> None:
+        """Takes a question about states, an answer, or evidence that bans a member."""
+        match frame:
+            case AskState():
+                self._transfer.asked(client, frame)
+            case TellState():
+                self._transfer.told(client, frame)
+            case TellEvidence():
+                self._bans.received(client, frame)
 
     def server_reached(self) -> None:
         """Takes the server's return."""

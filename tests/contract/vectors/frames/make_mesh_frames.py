@@ -262,6 +262,12 @@ PEER: dict[str, peer_messages.PeerFrame] = {
     ),
     "give up": peer_messages.GiveUp(**OF, view=3, reason="Two of at least three members are left."),
     "attest": peer_messages.Attest(**OF, weights=HASH, signature=SIGNATURE),
+    "evidence": byzantine_messages.TellEvidence(
+        identity=KEY, digest=bytes(32), size=4, data=memoryview(b"\0\1\2\3")
+    ),
+    "evidence to fetch": byzantine_messages.TellEvidence(
+        identity=KEY, digest=bytes(32), size=2**28, data=memoryview(b"")
+    ),
     "say": byzantine_messages.Say(**OF, turn=1, said=SAID, passed_on=[]),
     "say, passed on": byzantine_messages.Say(
         **OF,
@@ -341,6 +347,10 @@ BAD_PEER: dict[str, Any] = {
         "weights": HASH,
         "steward": "yes",
         "measures": False,
+    },
+    "evidence of no bytes": {
+        **msgspec.to_builtins(PEER["evidence"], builtin_types=(bytes, memoryview)),
+        "size": 0,
     },
     "turn 33": {
         **msgspec.to_builtins(PEER["say"], builtin_types=(bytes,)),

@@ -181,6 +181,7 @@ export class ServerlessPage {
       case "show":
       case "ask_state":
       case "tell_state":
+      case "tell_evidence":
         return;
       default:
         if (this.#exchange) this.#exchange.receive(other, frame);

@@ -190,6 +190,7 @@ export class PeerDirectory {
       case "show":
       case "ask_state":
       case "tell_state":
+      case "tell_evidence":
         // Browsers do not check other members yet, and enter no mesh in which members do.
         return;
       default:

@@ -42,7 +42,7 @@ export type ServerlessFrame = Extract<
 /** Frames of rounds whose members check each other: docs/decisions/0101-byzantine-rounds.md. */
 export type ByzantineFrame = Extract<
   PeerFrame,
-  { readonly type: "say" | "show" | "ask_state" | "tell_state" }
+  { readonly type: "say" | "show" | "ask_state" | "tell_state" | "tell_evidence" }
 >;
 export type GroupFrame = Exclude<
   PeerFrame,

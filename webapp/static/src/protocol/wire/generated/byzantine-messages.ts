@@ -93,3 +93,15 @@ export const tellState = {
   active: fields.list(fields.text({ min: 16, max: 16 }), 32),
   verdicts: fields.list(said, 32),
 } as const;
+
+/**
+ * Evidence that bans `identity`, an encoded BanEvidence (wire/ban_evidence.py), by SHA-256 and `size`.
+ *
+ * `data` are its bytes, or none: who lacks it sends `fetch`.
+ */
+export const tellEvidence = {
+  identity: key,
+  digest,
+  size: fields.whole(1, 268435456),
+  data: fields.bytes,
+} as const;

@@ -1,7 +1,7 @@
 // Written by `python -m scripts.wire_types.command` from backend/wire.
 
 import * as fields from "../fields";
-import { askState, say, show, tellState } from "./byzantine-messages";
+import { askState, say, show, tellEvidence, tellState } from "./byzantine-messages";
 import { count, hash, text } from "./fields";
 import { signature } from "./masked-messages";
 import { client, digest, fault, groupKey, held, memberWeights, note, place, places } from "./mesh-fields";
@@ -179,4 +179,5 @@ export const peerFrame = {
   show,
   ask_state: askState,
   tell_state: tellState,
+  tell_evidence: tellEvidence,
 } as const;
