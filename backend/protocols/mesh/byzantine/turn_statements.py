@@ -101,7 +101,7 @@ class TurnStatements:
             state
             for client, bodies in self.log.all_said(TurnPhase.VERDICT).items()
             if client in self.roles.active
-            for state in {body.state for body in bodies if isinstance(body, VerdictBody)}
+            for state in sorted({body.state for body in bodies if isinstance(body, VerdictBody)})
         )
 
     def evidence(self, client: str, why: str) -> tuple[Statement, ...]:

@@ -12,15 +12,13 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Iterable
-from functools import partial
 from multiprocessing import get_context
-from random import Random
 
 from backend.protocols.mesh.byzantine.evidence.building import EvidenceBuilder
 from backend.protocols.mesh.byzantine.outcome import CONVICTED
 from backend.protocols.mesh.byzantine.state import AgreedState
-from tests.support.protocols.byzantine.liars import liar
 from tests.support.protocols.byzantine.member_host import Host, hashed_keys
+from tests.support.protocols.byzantine.schedules import schedule
 from tests.support.protocols.byzantine.world import World
 
 ROUNDS = 4
@@ -28,28 +26,15 @@ ROUNDS = 4
 
 def play(seed: int, counts: Counter[str]) -> None:
     """Plays one schedule; raises AssertionError where something that must hold does not."""
-    random = Random(seed)
     with hashed_keys():
-        seats = random.randint(3, 9)
-        names = [f"{number:016x}" for number in range(seats)]
-        liars = sorted(random.sample(names, random.randint(0, (seats - 1) // 2)))
-        lies = {name: liar(random, names, liars) for name in liars}
-        world = World(seats, random, lies)
-        told = {name: one.told for name, one in lies.items()}
-        others = [name for name in names if name not in liars]
-        sleepers = random.sample(others, random.randint(0, (seats - 1) // 2 - len(liars)))
-        for name in sleepers:
-            begin, seconds = random.uniform(0.0, 40.0), random.choice((1.0, 5.0, 20.0, 1000.0))
-            world.at(begin, partial(world.sleep, name, begin + seconds))
-            told[name] = [f"sleeps at {begin:.1f} for {seconds}"]
+        played = schedule(seed)
+        world = played.world
         for number in range(ROUNDS):
             world.play_round()
             try:
-                check(world, liars, sleepers)
+                check(world, played.liars, played.sleepers)
             except AssertionError as error:
-                raise AssertionError(
-                    f"{error} (round {number + 1} of {seats} seats, liars {told})"
-                ) from error
+                raise AssertionError(f"{error} (round {number + 1}, {played.told})") from error
             counts["rounds"] += 1
             counts["frames"] += world.frames
             counts["removed"] += max(len(host.removed) for host in world.honest)
@@ -105,6 +90,8 @@ def _builds(world: World, host: Host, client: str) -> bool:
 
 def _check_membership(world: World, state: AgreedState, sleepers: list[str]) -> None:
     seats = {seat.client: seat for seat in state.membership.seats}
+    entered = [one.client for one in state.membership.newcomers]
+    assert set(entered) <= set(world.hosts), f"strangers entered: {entered}"
     for host in world.honest:
         assert world.identities[host.client] not in state.membership.banned, f"{host.client} was banned"
         if host.client not in sleepers:

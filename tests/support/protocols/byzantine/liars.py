@@ -62,6 +62,14 @@ def liar(random: Random, victims: list[str], fellows: list[str]) -> Liar:
     return found
 
 
+def newcomers_lie(random: Random, victims: list[str]) -> Lies:
+    """Returns a newcomer that does wrong work, or tells some of its work only."""
+    if random.random() < 0.5:
+        return Lies(work=lambda state, client: -honest_work(state, client))
+    told = set(random.sample(victims, random.randint(1, len(victims))))
+    return Lies(send=lambda _world, _sender, to, frame: [(0.0, frame)] if to in told else [])
+
+
 def own(world: World, sender: str, frame: Any, kind: str) -> SignedStatement | None:
     """Returns the frame's statement if it is the sender's own of a phase of this kind."""
     if not isinstance(frame, Spoken):

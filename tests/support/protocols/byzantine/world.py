@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from backend.crypto import client_keys
+from backend.crypto.statements import NOTHING_BEFORE, Statement, TurnOfRound
 from backend.numerics.butterfly.clipped_mean import clipped_mean, distances
 from backend.numerics.butterfly.projection import projection_product
 from backend.numerics.vectors import Vector
@@ -24,9 +25,9 @@ from backend.protocols.mesh.byzantine import round_events as events
 from backend.protocols.mesh.byzantine.drawn_work import coin_seed
 from backend.protocols.mesh.byzantine.machine import ByzantineRound
 from backend.protocols.mesh.byzantine.membership import MeshMembership, SeatedMember
-from backend.protocols.mesh.byzantine.roles import roles_of
+from backend.protocols.mesh.byzantine.roles import basis_of, roles_of
 from backend.protocols.mesh.byzantine.state import AgreedState
-from backend.wire.byzantine_bodies import WorkFinding
+from backend.wire.byzantine_bodies import CommitBody, WorkFinding, encode_body
 from backend.wire.byzantine_messages import ByzantineTerms
 from tests.support.protocols.byzantine.member_host import Host, Spoken
 
@@ -63,8 +64,16 @@ class Lies:
     event: Callable[[World, str, Any], Any] | None = None
 
 
+TASK, RUN = "digits", "ab" * 32
+
+
+def newcomers(count: int) -> list[str]:
+    """Returns the names of so many newcomers."""
+    return [f"{0x100 + number:016x}" for number in range(count)]
+
+
 class World:
-    """A mesh of so many `seats`; `lies` says what liars do."""
+    """A mesh of so many `seats`, and of `entering` newcomers; `lies` says what liars do."""
 
     def __init__(
         self,
@@ -72,13 +81,18 @@ class World:
         random: Random,
         lies: Mapping[str, Lies] | None = None,
         terms: ByzantineTerms = TERMS,
+        entering: int = 0,
+        machine: type[ByzantineRound] = ByzantineRound,
     ) -> None:
+        self._machine = machine
         self.random, self.lies, self.terms = random, lies or {}, terms
         self.now = 0.0
         self._queue: list[tuple[float, int, Callable[[], None]]] = []
         self._order = itertools.count()
         names = [f"{number:016x}" for number in range(seats)]
-        self.hosts = {name: Host(name, hashlib.sha256(name.encode()).digest()) for name in names}
+        self._newcomers = newcomers(entering)
+        everybody = [*names, *self._newcomers]
+        self.hosts = {name: Host(name, hashlib.sha256(name.encode()).digest()) for name in everybody}
         self.identities = {name: client_keys.identity_key(host.private) for name, host in self.hosts.items()}
         seated = MeshMembership(tuple(SeatedMember(name, self.identities[name]) for name in names))
         first = AgreedState(0, bytes(32), bytes(32), random.randbytes(32), terms.radius or 0.0, seated)
@@ -91,7 +105,13 @@ class World:
 
     @property
     def honest(self) -> list[Host]:
-        return [host for name, host in self.hosts.items() if name not in self.lies]
+        """The honest members; a newcomer is none before it has a seat."""
+        seated = self._seated()
+        return [host for name, host in self.hosts.items() if name in seated and name not in self.lies]
+
+    def _seated(self) -> set[str]:
+        states = [host.state for host in self.hosts.values() if host.state is not None]
+        return {seat.client for state in states for seat in state.membership.seats}
 
     def at(self, time: float, action: Callable[[], None]) -> None:
         heapq.heappush(self._queue, (time, next(self._order), action))
@@ -115,17 +135,38 @@ class World:
             host.known.clear()
             if host.state == newest and host.client in newest.membership.present(newest.round + 1):
                 self.at(self.now + self.random.uniform(0.0, DELAY), partial(self._start, host))
+            elif host.client in self._newcomers and host.client not in self._seated():
+                self.at(self.now + self.random.uniform(0.0, DELAY), partial(self._enter, host))
         end = self.now + 600.0
         while self._queue and self._queue[0][0] < end:
             self.now, _, action = heapq.heappop(self._queue)
             action()
         self._queue.clear()
 
+    def _enter(self, host: Host) -> None:
+        """Lets a newcomer work, and commit to its work in the first turn."""
+        state = host.state
+        assert state is not None
+        roles = roles_of(state, self.terms.validators)
+        basis = basis_of(state, (state.round + 1, 1), roles.active)
+        turn = TurnOfRound(TASK, RUN, state.round + 1, 1, basis)
+        body = CommitBody(self._work(host, state, len(roles.workers)), self.random.randbytes(32))
+        statement = Statement(self.identities[host.client], "commit", NOTHING_BEFORE, encode_body(body))
+        self._to_all(host, host.says(turn, statement))
+
+    def _work(self, host: Host, state: AgreedState, parts: int) -> list[bytes]:
+        """Returns the digests of the pieces of a member's work in the round after `state`."""
+        lies = self.lies.get(host.client)
+        made = (lies.work if lies and lies.work else honest_work)(state, host.client)
+        self.made[host.client, state.round + 1] = made
+        self.truth[host.client, state.round + 1] = honest_work(state, host.client)
+        return [self.keep(host, made[start:end]) for start, end in itertools.pairwise(bounds(parts))]
+
     def _start(self, host: Host) -> None:
         assert host.state is not None
-        machine = ByzantineRound(
-            "digits",
-            "ab" * 32,
+        machine = self._machine(
+            TASK,
+            RUN,
             self.terms,
             host.state,
             (host.state.round + 1, 1),
@@ -207,15 +248,7 @@ class World:
             case events.TurnBegins(_, parts, works):
                 assert host.machine is not None
                 host.active = host.machine.turn.roles.active
-                pieces: list[bytes] = []
-                if works:
-                    lies = self.lies.get(host.client)
-                    made = (lies.work if lies and lies.work else honest_work)(state, host.client)
-                    self.made[host.client, state.round + 1] = made
-                    self.truth[host.client, state.round + 1] = honest_work(state, host.client)
-                    limits = bounds(parts)
-                    cut = [made[a:b] for a, b in itertools.pairwise(limits)]
-                    pieces = [self.keep(host, one) for one in cut]
+                pieces = self._work(host, state, parts) if works else []
                 self.at(
                     self.now + self.random.uniform(0.0, 3.0),
                     partial(self.give, host, events.WorkReady(pieces)),
