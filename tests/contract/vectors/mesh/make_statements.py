@@ -10,6 +10,7 @@ from backend.crypto.statements import (
     TurnOfRound,
     coin_commitment,
     heard_digest,
+    relay,
     say,
     signed_bytes,
     tossed_coin,
@@ -36,6 +37,7 @@ def told() -> list[dict[str, Any]]:
                 "signed": signed_bytes(TURN, statement).hex(),
                 "signature": statement.signature.hex(),
                 "digest": statement.digest(TURN).hex(),
+                "relayed": relay(PRIVATE, TURN, statement).hex(),
             }
         )
         before = statement.digest(TURN)

@@ -6,8 +6,10 @@ import {
   areTwoWords,
   coinCommitment,
   heardDigest,
+  isRelayed,
   isSaid,
   NOTHING_BEFORE,
+  relay,
   say,
   signedBytes,
   statementDigest,
@@ -19,7 +21,7 @@ interface Golden {
   readonly private: string;
   readonly turn: TurnOfRound;
   readonly statements: readonly Readonly<
-    Record<"phase" | "before" | "body" | "identity" | "signed" | "signature" | "digest", string>
+    Record<"phase" | "before" | "body" | "identity" | "signed" | "signature" | "digest" | "relayed", string>
   >[];
   readonly salt: string;
   readonly coins: Readonly<Record<string, string>>;
@@ -40,7 +42,11 @@ test.each(golden.statements)("what is said in $phase is what Python says", async
   const said = await say(identity, turn, word);
   expect(toHex(signedBytes(turn, said))).toBe(told.signed);
   expect(toHex(said.signature)).toBe(told.signature);
-  expect(toHex(await statementDigest(turn, said))).toBe(told.digest);
+  expect(toHex(statementDigest(turn, said))).toBe(told.digest);
+  const passedOn = await relay(identity, turn, said);
+  expect(toHex(passedOn)).toBe(told.relayed);
+  expect(await isRelayed(turn, said, said.identity, passedOn)).toBe(true);
+  expect(await isRelayed({ ...turn, turn: 2 }, said, said.identity, passedOn)).toBe(false);
   expect(await isSaid(turn, said)).toBe(true);
   expect(await isSaid({ ...turn, turn: 2 }, said)).toBe(false);
 });
@@ -55,11 +61,11 @@ test("two words of one member about one phase are evidence, a repeated or a forg
   expect(await areTwoWords(turn, said, { ...said, body: fromHex("01") })).toBe(false);
 });
 
-test("commitments, the toss and what was heard are Python's", async () => {
+test("commitments, the toss and what was heard are Python's", () => {
   const coins = new Map(Object.entries(golden.coins).map(([client, coin]) => [client, fromHex(coin)]));
   for (const [client, coin] of coins) {
-    expect(toHex(await coinCommitment(client, coin, fromHex(golden.salt)))).toBe(golden.commitments[client]);
+    expect(toHex(coinCommitment(client, coin, fromHex(golden.salt)))).toBe(golden.commitments[client]);
   }
-  expect(toHex(await tossedCoin(coins))).toBe(golden.tossed);
-  expect(toHex(await heardDigest([...coins.values()]))).toBe(golden.heard);
+  expect(toHex(tossedCoin(coins))).toBe(golden.tossed);
+  expect(toHex(heardDigest([...coins.values()]))).toBe(golden.heard);
 });

@@ -3,7 +3,8 @@
  * with the reasons, is backend/crypto/statements.py; tests/contract/vectors/statements.json binds both.
  */
 
-import { type Bytes, fields, fromHex, integer, sameBytes, sha256, utf8 } from "./bytes";
+import { type Bytes, fields, fromHex, integer, sameBytes, utf8 } from "./bytes";
+import { hash } from "./hash";
 import { type Identity, sign, verify } from "./keys";
 
 /** What the first statement of a turn follows. */
@@ -50,18 +51,46 @@ export function signedBytes(turn: TurnOfRound, { identity, phase, before, body }
 }
 
 /** Returns the SHA-256 of what is signed. */
-export function statementDigest(turn: TurnOfRound, statement: Statement): Promise<Bytes> {
-  return sha256(signedBytes(turn, statement));
+export function statementDigest(turn: TurnOfRound, statement: Statement): Bytes {
+  return hash(signedBytes(turn, statement));
+}
+
+/** Returns the bytes that another member signs when it passes a statement on. */
+export function relayedBytes(turn: TurnOfRound, statement: Statement): Bytes {
+  return fields(utf8("minga/mesh/1/relayed"), statementDigest(turn, statement));
+}
+
+/** Returns the statement, signed by its sender. */
+export async function signed(
+  identity: Identity,
+  turn: TurnOfRound,
+  statement: Statement,
+): Promise<SignedStatement> {
+  return { ...statement, signature: await sign(identity, signedBytes(turn, statement)) };
 }
 
 /** Returns the signed statement of the member with this identity. */
-export async function say(
+export function say(
   identity: Identity,
   turn: TurnOfRound,
   { phase, before, body }: Omit<Statement, "identity">,
 ): Promise<SignedStatement> {
-  const unsigned = { identity: identity.publicKey, phase, before, body };
-  return { ...unsigned, signature: await sign(identity, signedBytes(turn, unsigned)) };
+  return signed(identity, turn, { identity: identity.publicKey, phase, before, body });
+}
+
+/** Returns the signature of a member that passes the statement on. */
+export function relay(identity: Identity, turn: TurnOfRound, statement: Statement): Promise<Bytes> {
+  return sign(identity, relayedBytes(turn, statement));
+}
+
+/** Whether the member with this identity passed exactly this statement of this turn on. */
+export function isRelayed(
+  turn: TurnOfRound,
+  statement: Statement,
+  identity: Bytes,
+  signature: Bytes,
+): Promise<boolean> {
+  return verify(identity, signature, relayedBytes(turn, statement));
 }
 
 /** Whether the member signed exactly this statement in this turn. */
@@ -84,18 +113,18 @@ export async function areTwoWords(
  * Returns the SHA-256 of all statements of a phase (their digests, by client), that the next follow: nobody can say later
  * that its sender knew other ones.
  */
-export function heardDigest(statements: readonly Bytes[]): Promise<Bytes> {
-  return sha256(fields(utf8("minga/mesh/1/heard"), ...statements));
+export function heardDigest(statements: readonly Bytes[]): Bytes {
+  return hash(fields(utf8("minga/mesh/1/heard"), ...statements));
 }
 
 /** Returns the commitment of a member to its part of the toss (Blum 1983); coin and salt have 32 bytes. */
-export function coinCommitment(client: string, coin: Uint8Array, salt: Uint8Array): Promise<Bytes> {
-  return sha256(fields(utf8("minga/mesh/1/coin"), utf8(client), coin, salt));
+export function coinCommitment(client: string, coin: Uint8Array, salt: Uint8Array): Bytes {
+  return hash(fields(utf8("minga/mesh/1/coin"), utf8(client), coin, salt));
 }
 
 /** Returns the coin that members tossed: a hash of all parts, by client. */
-export function tossedCoin(coins: ReadonlyMap<string, Uint8Array>): Promise<Bytes> {
+export function tossedCoin(coins: ReadonlyMap<string, Uint8Array>): Bytes {
   const clients = [...coins.keys()].sort();
   const parts = clients.flatMap((client) => [utf8(client), coins.get(client) as Uint8Array]);
-  return sha256(fields(utf8("minga/mesh/1/toss"), ...parts));
+  return hash(fields(utf8("minga/mesh/1/toss"), ...parts));
 }

@@ -1,0 +1,114 @@
+/**
+ * Who has a seat in a Byzantine mesh: earned by checked work, lost by absence, banned on evidence. Pure functions;
+ * identities are hexadecimal. The twin, with the reasons, is backend/protocols/mesh/byzantine/membership.py.
+ */
+
+export const MOST_SEATS = 32;
+const REST_ROUNDS = 5;
+const MOST_ABSENCES = 3;
+
+/** A member whose work counts and who votes; `absences` are the rounds in which it was missing. */
+export interface SeatedMember {
+  readonly client: string;
+  readonly identity: string;
+  readonly absences: readonly number[];
+}
+
+/** A member on probation: it worked in so many `rounds`, and passed so many `audits`. */
+export interface Newcomer {
+  readonly client: string;
+  readonly identity: string;
+  readonly rounds: number;
+  readonly audits: number;
+}
+
+/** The seats and newcomers of a mesh, each ordered by client; `banned` are identities, sorted. */
+export interface MeshMembership {
+  readonly seats: readonly SeatedMember[];
+  readonly newcomers: readonly Newcomer[];
+  readonly banned: readonly string[];
+}
+
+/** What members did in round `number`, as all agreed: lists of clients, and those who `entered`. */
+export interface RoundFacts {
+  readonly number: number;
+  readonly worked: readonly string[];
+  readonly absent: readonly string[];
+  readonly unrevealed: readonly string[];
+  readonly convicted: readonly string[];
+  readonly passed: readonly string[];
+  readonly failed: readonly string[];
+  readonly withheld: readonly string[];
+  readonly entered: readonly Newcomer[];
+}
+
+/** Returns the identity of each client that has a seat or is a newcomer. */
+export function identities({ seats, newcomers }: MeshMembership): Map<string, string> {
+  return new Map([...seats, ...newcomers].map(({ client, identity }) => [client, identity]));
+}
+
+/** Returns the clients with a seat that do not rest in round `number`. */
+export function present({ seats }: MeshMembership, number: number): readonly string[] {
+  return seats.filter((seat) => !rests(seat, number)).map(({ client }) => client);
+}
+
+function rests({ absences }: SeatedMember, number: number): boolean {
+  const last = absences.at(-1);
+  return last !== undefined && number <= last + REST_ROUNDS;
+}
+
+/** Returns the membership after a round; `probation` rounds and `audits` earn a seat. */
+export function afterRound(
+  before: MeshMembership,
+  facts: RoundFacts,
+  probation: number,
+  audits: number,
+): MeshMembership {
+  const known = identities(before);
+  const taken = new Set(known.values());
+  const convicted = facts.convicted.flatMap((client) => known.get(client) ?? []);
+  const banned = [...new Set([...before.banned, ...convicted])].sort();
+  const lost = new Set([...facts.unrevealed, ...facts.convicted, ...facts.withheld]);
+  const kept = before.seats.flatMap((seat) =>
+    lost.has(seat.client) ? [] : (afterAbsence(seat, facts, probation) ?? []),
+  );
+  const entered = facts.entered.filter(({ client, identity }) => !known.has(client) && !taken.has(identity));
+  const newcomers = [...before.newcomers.map((one) => worked(one, facts)), ...entered].filter(
+    ({ client, identity }) => !lost.has(client) && !banned.includes(identity),
+  );
+  const ready = newcomers
+    .filter((one) => one.rounds >= probation && one.audits >= audits)
+    .sort((a, b) => b.rounds - a.rounds || compareTexts(a.client, b.client));
+  const seated = ready.slice(0, Math.max(0, MOST_SEATS - kept.length));
+  const seats = [
+    ...kept,
+    ...seated.map(({ client, identity }): SeatedMember => ({ client, identity, absences: [] })),
+  ];
+  return {
+    seats: byClient(seats),
+    newcomers: byClient(newcomers.filter((one) => !seated.includes(one))),
+    banned,
+  };
+}
+
+/** Returns the seat with the absences that still count; null if it is lost. */
+function afterAbsence(seat: SeatedMember, facts: RoundFacts, probation: number): SeatedMember | null {
+  const absences = seat.absences.filter((one) => one > facts.number - probation);
+  if (facts.absent.includes(seat.client)) absences.push(facts.number);
+  return absences.length >= MOST_ABSENCES ? null : { ...seat, absences };
+}
+
+/** Counts a newcomer's round; wrong work begins the probation again. */
+function worked(one: Newcomer, { failed, passed, worked: workers }: RoundFacts): Newcomer {
+  if (failed.includes(one.client)) return { ...one, rounds: 0, audits: 0 };
+  if (!workers.includes(one.client)) return one;
+  return { ...one, rounds: one.rounds + 1, audits: one.audits + (passed.includes(one.client) ? 1 : 0) };
+}
+
+function byClient<T extends { readonly client: string }>(members: readonly T[]): readonly T[] {
+  return [...members].sort((a, b) => compareTexts(a.client, b.client));
+}
+
+function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

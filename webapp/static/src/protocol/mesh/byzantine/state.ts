@@ -1,0 +1,80 @@
+/**
+ * What the members of a Byzantine mesh agree on after a round; certificates sign its digest. All digests, keys and the
+ * coin are hexadecimal. The twin is backend/protocols/mesh/byzantine/state.py.
+ */
+
+import { type Bytes, fields, fromHex, integer, real, utf8 } from "../../../core/crypto/bytes";
+import { hashFields } from "../../../core/crypto/hash";
+import type { MeshMembership } from "./membership";
+
+/** The work of `client` in the state's round, by the digest of its `commit` statement. */
+export interface CheckedWork {
+  readonly client: string;
+  readonly commit: string;
+}
+
+/** Work of `target` in `round` that `validator` found to be other work, or too near a limit to say. */
+export interface WorkCase {
+  readonly target: string;
+  readonly round: number;
+  readonly validator: string;
+}
+
+/**
+ * The state after `round`; the next round begins with it. `weights` and `slots` are SHA-256 of the weights and of the
+ * outer optimizer's momentum. `radius` is per root of a part's size, 0 before the first one was measured. All members
+ * with a seat judge the cases in `court` in the next round, one further validator each those in `doubtful`.
+ */
+export interface AgreedState {
+  readonly round: number;
+  readonly weights: string;
+  readonly slots: string;
+  readonly coin: string;
+  readonly radius: number;
+  readonly membership: MeshMembership;
+  readonly works: readonly CheckedWork[];
+  readonly court: readonly WorkCase[];
+  readonly doubtful: readonly WorkCase[];
+  readonly rules: string;
+  readonly before: string;
+  readonly said: string;
+}
+
+/** Returns the SHA-256 of the state. */
+export function stateDigest(state: AgreedState): string {
+  return hashFields(
+    utf8("minga/mesh/1/state"),
+    integer(state.round),
+    fromHex(state.weights),
+    fromHex(state.slots),
+    fromHex(state.coin),
+    real(state.radius),
+    membershipBytes(state.membership),
+    ...state.works.map(({ client, commit }) => fields(utf8(client), fromHex(commit))),
+    utf8("court"),
+    ...state.court.map(caseBytes),
+    utf8("doubtful"),
+    ...state.doubtful.map(caseBytes),
+    fromHex(state.rules),
+    fromHex(state.before),
+    fromHex(state.said),
+  );
+}
+
+function caseBytes({ target, round, validator }: WorkCase): Bytes {
+  return fields(utf8(target), integer(round), utf8(validator));
+}
+
+function membershipBytes({ seats, newcomers, banned }: MeshMembership): Bytes {
+  return fields(
+    ...seats.map(({ client, identity, absences }) =>
+      fields(utf8(client), fromHex(identity), ...absences.map(integer)),
+    ),
+    utf8("newcomers"),
+    ...newcomers.map(({ client, identity, rounds, audits }) =>
+      fields(utf8(client), fromHex(identity), integer(rounds), integer(audits)),
+    ),
+    utf8("banned"),
+    ...banned.map(fromHex),
+  );
+}
