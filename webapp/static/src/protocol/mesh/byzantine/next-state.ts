@@ -1,0 +1,134 @@
+/**
+ * The state after a round, of what all said in its last turn: the same for everybody who heard the same. The twin is
+ * backend/protocols/mesh/byzantine/next_state.py.
+ */
+
+import { toHex } from "../../../core/crypto/bytes";
+import { tossedCoin } from "../../../core/crypto/statements";
+import type { ByzantineTerms } from "../../wire/mesh";
+import { measuredRadius } from "./checks";
+import { afterRound, identities, type RoundFacts } from "./membership";
+import { CONVICTED } from "./outcome";
+import { isMajority, type TurnRoles } from "./roles";
+import type { Removal } from "./round-events";
+import { type AgreedState, stateDigest, type WorkCase } from "./state";
+import type { SeenWork, WorkFinding } from "./statement-bodies";
+import type { TurnStatements } from "./turn-statements";
+
+type Judgements = ReadonlyMap<string, readonly WorkFinding[]>;
+
+/** What the turn added to the last state. */
+export interface TurnResult {
+  readonly statements: TurnStatements;
+  /** Who was removed in earlier turns of the round. */
+  readonly removed: ReadonlyMap<string, Removal>;
+  /** The sizes of the parts. */
+  readonly sizes: readonly number[];
+  /** SHA-256 after the outer step. */
+  readonly weights: string;
+  readonly slots: string;
+}
+
+/** Returns the state after the turn of `statements`, which is complete. */
+export function nextState(state: AgreedState, terms: ByzantineTerms, result: TurnResult): AgreedState {
+  const { statements, sizes, weights, slots } = result;
+  const { roles, log } = statements;
+  const seen = statements.newcomers();
+  const judged = judgementsOf(statements);
+  const audited = auditedIn(state, roles, judged);
+  const facts = factsOf(state, result, seen, audited, courtOf(state, roles, judged));
+  const works = new Map(roles.workers.map((client) => [client, log.digestOf("commit", client)]));
+  for (const { client, commit } of seen) works.set(client, commit);
+  return {
+    round: state.round + 1,
+    weights,
+    slots,
+    coin: toHex(tossedCoin(statements.coins())),
+    radius: terms.radius ?? measuredRadius([...statements.checks().values()], sizes),
+    membership: afterRound(state.membership, facts, terms.probation, terms.audits),
+    works: [...works.keys()].sort().map((client) => ({ client, commit: works.get(client) as string })),
+    court: audited.court,
+    doubtful: audited.doubtful,
+    rules: state.rules,
+    before: stateDigest(state),
+    said: log.transcript(roles.active),
+  };
+}
+
+function factsOf(
+  state: AgreedState,
+  { statements, removed }: TurnResult,
+  seen: readonly SeenWork[],
+  { passed, failed }: Audited,
+  { convicted, withheld }: CourtRuling,
+): RoundFacts {
+  const known = identities(state.membership);
+  const removedFor = (applies: (why: Removal) => boolean) =>
+    [...removed].filter(([, why]) => applies(why)).map(([client]) => client);
+  return {
+    number: state.round + 1,
+    worked: [...statements.roles.workers, ...seen.map(({ client }) => client)],
+    absent: removedFor((why) => why === "absent"),
+    unrevealed: removedFor((why) => why === "unrevealed"),
+    convicted: [...removedFor((why) => CONVICTED.has(why)), ...convicted],
+    passed,
+    failed,
+    withheld,
+    entered: seen
+      .filter(({ client }) => !known.has(client))
+      .map(({ client, identity }) => ({ client, identity, rounds: 1, audits: 0 })),
+  };
+}
+
+function judgementsOf(statements: TurnStatements): Judgements {
+  return new Map([...statements.of("commit")].map(([client, { judgements }]) => [client, judgements]));
+}
+
+/** Who passed, which newcomers failed, what goes to the court, and what to another validator. */
+interface Audited {
+  readonly passed: string[];
+  readonly failed: string[];
+  readonly court: WorkCase[];
+  readonly doubtful: WorkCase[];
+}
+
+function auditedIn(state: AgreedState, { audits }: TurnRoles, judged: Judgements): Audited {
+  const found: Audited = { passed: [], failed: [], court: [], doubtful: [] };
+  const seats = new Set(state.membership.seats.map(({ client }) => client));
+  for (const [validator, one] of audits) {
+    const result = foundIn(judged.get(validator) ?? [], one);
+    const isSecond = state.doubtful.some(({ target, round }) => target === one.target && round === one.round);
+    if (result === "same") found.passed.push(one.target);
+    else if (result === "doubtful" && !isSecond) found.doubtful.push(one);
+    else if (result !== "other" && result !== "missing") continue;
+    else if (seats.has(one.target)) found.court.push(one);
+    else found.failed.push(one.target);
+  }
+  return found;
+}
+
+/** Whom the court convicts, and whose work was shown to no majority. */
+interface CourtRuling {
+  readonly convicted: string[];
+  readonly withheld: string[];
+}
+
+function courtOf(state: AgreedState, roles: TurnRoles, judged: Judgements): CourtRuling {
+  const ruling: CourtRuling = { convicted: [], withheld: [] };
+  for (const one of state.court) {
+    const found = [...judged.values()].map((judgements) => foundIn(judgements, one));
+    const agree = (result: WorkFinding["found"]) =>
+      isMajority(roles, found.filter((each) => each === result).length);
+    if (agree("other")) ruling.convicted.push(one.target);
+    else if (agree("same")) ruling.convicted.push(one.validator);
+    else if (agree("missing")) ruling.withheld.push(one.target);
+  }
+  return ruling;
+}
+
+function foundIn(
+  judgements: readonly WorkFinding[],
+  { target, round }: WorkCase,
+): WorkFinding["found"] | null {
+  return judgements.find((one) => one.target === target && one.round === round)?.found ?? null;
+}
