@@ -97,7 +97,9 @@ def parsed(tables: Mapping[str, Any]) -> TaskFile:
 def proposed(tables: Mapping[str, Any], findings: DataFindings) -> dict[str, Any]:
     """Returns `tables` with proposals from the data for values that the owner has not set."""
     data = {"preprocess": findings.preprocess, **tables.get("data", {})}
-    training = {**plan(findings.examples, data), **tables.get("training", {})}
+    training = tables.get("training", {})
+    if "steps" not in training:
+        training = {**plan(findings.examples, data), **training}
     return {**tables, "data": data, "training": training}
 
 

@@ -163,6 +163,8 @@ def test_what_an_owner_has_said_is_not_proposed_over() -> None:
     own = {**tables, "data": {"source": "shards", "preprocess": {"kind": "array"}}, "training": {"epochs": 5}}
     assert proposed(own, findings)["data"]["preprocess"] == {"kind": "array"}
     assert proposed(own, findings)["training"] == {"epochs": 5}
+    # A task takes epochs or steps, not both.
+    assert proposed({**own, "training": {"steps": 10}}, findings)["training"] == {"steps": 10}
 
 
 @pytest.mark.parametrize(
