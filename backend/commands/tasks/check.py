@@ -22,6 +22,7 @@ from backend.formats.shard_index import INDEX, read_index
 from backend.formats.task_file import TaskFile, parse_task, read_task_file
 from backend.server.drafts.toml import to_toml
 from backend.server.estimates.masked_groups import group_sentence
+from backend.server.estimates.mesh_checks import check_warnings, described_checks
 from backend.server.estimates.traffic import traffic
 from backend.server.sandbox.conversion import convert
 from backend.server.sandbox.limited_process import Supervision, Tell
@@ -31,7 +32,7 @@ from backend.server.tasks.task import TASK_FILE
 from backend.server.tasks.task_validation import check_recipe, missing_pins
 
 UNFIT = 2
-_MARKS = {"done": "+", "todo": "·", "failed": "-"}
+_MARKS = {"done": "+", "todo": "·", "warning": "!", "failed": "-"}
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -92,7 +93,7 @@ def verdict(items: list[CheckedItem]) -> str:
 
 
 def _everything(folder: Folder, args: argparse.Namespace, tell: Tell) -> Iterator[CheckedItem]:
-    items = [*findings(folder), *_groups(folder), *_built(folder)]
+    items = [*findings(folder), *_groups(folder), *_checks(folder), *_built(folder)]
     yield from items
     with tempfile.TemporaryDirectory(prefix="minga-check-") as name:
         work_folder = Path(name)
@@ -116,6 +117,18 @@ def _groups(folder: Folder) -> Iterator[CheckedItem]:
         return  # Found before.
     if sentence is not None:
         yield CheckedItem("masked-groups", "done", sentence)
+
+
+def _checks(folder: Folder) -> Iterator[CheckedItem]:
+    """States how the members of a mesh check each other, if they do, and what this leaves to liars."""
+    try:
+        file = parse_task(folder.tables, TASK_FILE)
+    except TaskFileError:
+        return  # Found before.
+    if sentence := " ".join(described_checks(file.coordination)):
+        yield CheckedItem("byzantine", "done", sentence)
+    for warning in check_warnings(file):
+        yield CheckedItem("byzantine", "warning", warning)
 
 
 def _built(folder: Folder) -> Iterator[CheckedItem]:

@@ -52,11 +52,11 @@ class Folder:
 class CheckedItem:
     """The result of one check: a server would refuse `failed`; `todo` must be done before a launch.
 
-    Without `for_test`, a private test does not need it.
+    Without `for_test`, a private test does not need it. A `warning` keeps nothing from being launched.
     """
 
     key: str
-    state: Literal["done", "todo", "failed"]
+    state: Literal["done", "todo", "warning", "failed"]
     text: str
     line: int | None = None
     for_test: bool = True

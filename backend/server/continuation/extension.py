@@ -72,6 +72,11 @@ def _told(stop: StopTable) -> dict[str, Any]:
 
 def fixed_rate(task: Task) -> str | None:
     """Returns why the clients' learning rate cannot be changed; None where it can."""
+    if task.file.coordination.byzantine is not None:
+        return gettext(
+            "Members check each other's work at this learning rate, and all of them keep to it: with another "
+            "they would begin again, without votes and bans. Continue as a new task with another rate."
+        )
     if task.bundle.manifest.optimizer.schedule is None:
         return None
     return gettext(

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from backend.formats.task_file import TaskFile
+from backend.formats.task_file import ByzantineTable, TaskFile
 from backend.protocols.mesh.allreduce.plan import LEAST_MASKED
 from backend.server.disclosure.statement import Disclosure, Guarantee, data_host, of_public_examples, readers
 from backend.translation import gettext
+from backend.wire.mesh_fields import MOST_IN_GROUP
 
 
 def disclose_mesh(file: TaskFile, _guarantee: Guarantee | None) -> Disclosure:
@@ -53,8 +54,10 @@ def _server(file: TaskFile) -> Iterator[str]:
 
 def _participants(file: TaskFile) -> Iterator[str]:
     """Yields what the other members of a group learn."""
-    masks = file.security.masks
+    masks, checks = file.security.masks, file.coordination.byzantine
     yield from _of_masked() if masks else [_of_update(file)]
+    if checks is not None:
+        yield from _of_checks(checks)
     if file.data.own and masks:
         yield gettext(
             "A sum reveals something about the whole group: after few steps in a small group, perhaps which "
@@ -88,9 +91,24 @@ def _of_masked() -> Iterator[str]:
     yield gettext("Nobody can inspect a single update, so nobody sees whether one is implausibly large.")
 
 
+def _of_checks(chosen: ByzantineTable) -> Iterator[str]:
+    """Yields what members that check each other learn, and keep."""
+    if chosen.validators:
+        yield gettext(
+            "Members check each other's work: in some rounds one of them, drawn by lot, is sent your whole "
+            "update and does your work again."
+        )
+    yield gettext(
+        "Members keep what your device signs. If it proves a lie, they ban your device's key from this task, "
+        "and anyone can check the proof."
+    )
+
+
 def _of_update(file: TaskFile) -> str:
     averages, size = file.coordination.averages, file.coordination.averages.group_size
     whole = averages.exchange == "full" or (averages.exchange == "auto" and averages.reducer == "mean")
+    if file.coordination.byzantine is not None:
+        size, whole = MOST_IN_GROUP, False
     if averages.exchange == "full":
         return gettext("Every member of your group is sent your whole update.")
     if averages.exchange == "ring":

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from backend.formats.manifest import Manifest
 from backend.formats.task_file import TaskFile
 from backend.formats.task_file.robust import RobustTable
+from backend.formats.task_file.rules.byzantine import ADVISED_STEPS
 from backend.server.estimates.data_supply import Supply
 from backend.server.estimates.reasons import (
     ENOUGH_STEPS,
@@ -48,14 +49,15 @@ def propose(
 ) -> list[Proposal]:
     """Proposes values for `volunteers` in the plan's order; each assumes those before it."""
     step = slow_step(times)
-    shards = None if supply.own else _shards(manifest, supply, volunteers, step)
+    checked = file.coordination.byzantine is not None
+    shards = None if supply.own or checked else _shards(manifest, supply, volunteers, step)
     examples = (
         examples_of_client(file, supply)
         if shards is None
         else round(shards.value or 0) * supply.examples / supply.shards
     )
     steps = math.ceil(max(1.0, examples) / (file.training.batch_size or manifest.batch_size))
-    visits = list(_visits(steps, step))
+    visits = list(_checked_steps() if checked else _visits(steps, step))
     fixed_steps = next((item.value for item in visits if item.key == "training.steps" and item.value), None)
     epochs = next((item.value for item in visits if item.key == "training.epochs" and item.value), 1) or 1
     seconds = None if step is None else (fixed_steps or epochs * steps) * step
@@ -128,6 +130,13 @@ def _visits(steps: int, step: float | None) -> Iterator[Proposal]:
             "devices would drift apart before they are averaged."
         )
     yield Proposal("training.epochs", epochs, reason % {"steps": steps_in_words(steps), "epochs": epochs})
+
+
+def _checked_steps() -> Iterator[Proposal]:
+    """Proposes a round's steps where members do each other's work again."""
+    reason = gettext("Members check each other's work: after few steps, honest results are near each other.")
+    yield Proposal("training.epochs", None, reason)
+    yield Proposal("training.steps", ADVISED_STEPS, reason)
 
 
 def _proximal(supply: Supply) -> Iterator[Proposal]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Iterator
 from typing import Any
 
 from backend.errors import OrderError
+from backend.formats.task_file import Coordination
 from backend.protocols.rounds.lots import Lots
 from backend.server.disclosure.mesh import disclose_mesh
+from backend.server.estimates.mesh_checks import described_checks
 from backend.server.estimates.round_costs import estimate
 from backend.server.estimates.round_proposals import propose
 from backend.server.hosting.scheme import HostServices, Scheme, SchemeSocket, WeightsDeposits
@@ -55,6 +57,12 @@ async def record_again(host: MeshHost, earlier: StoredVersion, reason: str, now:
     return await host.history.add_again(earlier, reason, now, mesh_groups=[])
 
 
+def describe_mesh(plan: Coordination) -> Iterator[str]:
+    """A plan of rounds among peers in words."""
+    yield from describe_rounds(later("Peers average among themselves"), plan)
+    yield from described_checks(plan)
+
+
 def picture_of(host: MeshHost) -> dict[str, Any]:
     """Returns the current peers, links and groups."""
     return picture(host.peers, host.machine, host.carried)
@@ -76,7 +84,7 @@ MESH = Scheme(
         hear=MeshHost.hear,
     ),
     open_host=open_host,
-    describe=partial(describe_rounds, later("Peers average among themselves")),
+    describe=describe_mesh,
     disclose=disclose_mesh,
     estimate=estimate,
     propose=propose,

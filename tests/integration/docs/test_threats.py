@@ -47,6 +47,14 @@ def mesh(*, masked: bool = False, data: dict[str, Any] = OWN, **averaging: Any) 
     return parse_task(said, "here")
 
 
+def checked_mesh() -> TaskFile:
+    said = tomllib.loads(task_toml("tiny", {"scheme": "decentralized"}))
+    del said["security"]
+    said["data"], said["training"] = PUBLIC, {"steps": 10}
+    said["coordination"]["byzantine"] = {}
+    return parse_task(said, "here")
+
+
 def units(**trust: Any) -> TaskFile:
     return parse_task(tomllib.loads(volunteer_toml("tiny", trust=trust)), "here")
 
@@ -83,6 +91,7 @@ SETTINGS = {
         mesh(data=PUBLIC),
         mesh(exchange="full", group_size=4),
         mesh(exchange="ring"),
+        checked_mesh(),
     ],
 }
 

@@ -12,6 +12,7 @@ from backend.errors import MingaError
 from backend.formats.task_file import TaskFile
 from backend.server.drafts.record import Draft
 from backend.server.drafts.task_tables import parsed
+from backend.server.estimates.mesh_checks import check_warnings
 from backend.server.schemes import scheme_of
 from backend.server.tasks.device_support import trained_with
 from backend.server.tasks.ethics_statement import publication
@@ -209,6 +210,7 @@ def _plan(file: TaskFile) -> Iterator[str]:
     yield sentence % {"piece": gettext(scheme.piece), "count": count}
     if training.learning_rate is not None:
         yield gettext("Clients learn at a rate of %(rate)s.") % {"rate": f"{training.learning_rate:g}"}
+    yield from check_warnings(file)
 
 
 def _privacy(file: TaskFile) -> Iterator[str]:

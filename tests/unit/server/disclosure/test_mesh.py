@@ -96,3 +96,16 @@ def test_where_pieces_are_masked_a_group_learns_the_sum_and_on_what_condition_is
         assert "masked or not" in text(said.server)
     assert "Nothing hides it" not in text(told(OWN, masked=True).participants)
     assert "masked" not in everything(told(OWN))
+
+
+def test_members_that_check_each_other_see_whole_updates_and_keep_what_was_signed() -> None:
+    said = tomllib.loads(task_toml("tiny", {"scheme": "decentralized", "byzantine": "{}"}))
+    del said["security"], said["data"]["shards_per_client"]
+    said["training"] = {"steps": 10}
+    others = disclose_mesh(parse_task(said, "here"), None).participants
+    assert others[0].startswith("Each member of your group, of up to 32, is sent its own part")
+    assert "up to 4 members" not in others[0]
+    assert others[1].startswith("Members check each other's work: in some rounds one of them")
+    assert others[2].startswith("Members keep what your device signs.")
+    said["coordination"]["byzantine"] = {"validators": 0}
+    assert "does your work again" not in text(disclose_mesh(parse_task(said, "here"), None).participants)

@@ -174,3 +174,18 @@ def test_what_is_proposed_is_sound(subtests: pytest.Subtests) -> None:
                 if one.value is not None:
                     said[table][last] = one.value
             assert of(parse_task(said, "here"), supply).notes == []
+
+
+def test_members_that_check_each_other_get_a_plan_of_ten_steps_of_a_drawn_shard() -> None:
+    checked = {"scheme": "decentralized", "byzantine": {}}
+    file = task(
+        coordination=checked,
+        data={"source": "shards", "shards": "shards"},
+        training={"steps": 20},
+        security={"max_update_norm": 100.0},
+    )
+    values = {key: one.value for key, one in proposed(file).items()}
+    assert (values["training.steps"], values["training.epochs"]) == (10, None)
+    assert "data.shards_per_client" not in values
+    # Both ways: of each part to and from the members of a group of 32, in float32.
+    assert of(file).up == 2 * VECTOR * 31 // 32

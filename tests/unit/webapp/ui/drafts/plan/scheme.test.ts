@@ -48,6 +48,17 @@ test("who goes back to rounds, of either kind, keeps nothing of work units", () 
   }
 });
 
+test("who goes back to a server that adds up keeps nothing of peers that check each other", () => {
+  const coordination = { rounds: 7, averaging: { patience: 3 }, byzantine: {} };
+  const mesh = {
+    name: "cats",
+    training: { steps: 10 },
+    coordination: { scheme: "decentralized", ...coordination },
+  };
+  const change = schemeChange(mesh, "federated");
+  expect(change).toEqual({ coordination: { averaging: null, byzantine: null } });
+});
+
 test("tables that a plan does not have are not begun for what they do not say", () => {
   const plain = { name: "cats", coordination: { scheme: "federated", rounds: 7 } };
   expect(Object.keys(schemeChange(plain, "volunteer"))).toEqual(["coordination"]);

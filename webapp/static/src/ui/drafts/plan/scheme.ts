@@ -22,7 +22,10 @@ export function schemeChange(task: DraftTable, scheme: string): DraftTable {
   }
   if (coordination.units !== undefined)
     return { coordination: changeBetween(coordination, { scheme, ...ROUNDS, ...stop }) };
-  if (scheme === "federated") return withoutScheme(task, "coordination", "averaging");
+  if (scheme === "federated") {
+    const ofPeers = ["averaging", "byzantine"].filter((key) => key in coordination);
+    return ofPeers.length > 0 ? { coordination: Object.fromEntries(ofPeers.map((key) => [key, null])) } : {};
+  }
   const choosing = { fraction_train: null, min_train_clients: null, over_selection: null };
   return { coordination: choosing, security: { max_update_norm: null, robust: null } };
 }
