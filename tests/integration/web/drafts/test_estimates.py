@@ -49,6 +49,25 @@ def test_costs_and_protection_are_told_and_nothing_is_saved(bob: Drafter, draft:
     assert bob.send("GET", draft).json == before
 
 
+def test_a_draft_whose_members_check_each_other_is_described_and_takes_no_masks(
+    bob: Drafter, draft: str
+) -> None:
+    task = bob.send("GET", draft).json["task"]
+    task["training"] = {"steps": 10}
+    task["data"] |= {"shards_per_client": 1}
+    task["coordination"] |= {"scheme": "decentralized", "min_available_clients": 3, "byzantine": {}}
+    saved = bob.send("PATCH", draft, {"task": task})
+    assert saved.status == 200
+    review = {one["step"]: one["lines"] for one in bob.send("GET", f"{draft}/review").json["sections"]}
+    plan = " ".join(review["plan"])
+    assert "Members check each other: they make means again" in plan
+    assert "A round opens with 3 members, who convict one liar" in plan
+    privacy = bob.send("POST", f"{draft}/privacy", {}).json
+    refused = {one["key"]: one["refused"] for one in privacy["options"]}
+    assert "masks hide it" in refused["masked"]
+    assert refused["open"] is None
+
+
 @pytest.mark.parametrize(
     ("path", "body", "sentence"),
     [
