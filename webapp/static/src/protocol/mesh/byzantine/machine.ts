@@ -384,8 +384,8 @@ export class ByzantineRound {
   #say(phase: string, body: Body): void {
     const { turn } = this;
     const identity = fromHex(this.#clients.get(this.begin.client) as string);
-    const statement: Statement = { identity, phase, before: turn.before, body: encodeBody(body) };
-    turn.before = statementDigest(turn.turn, statement);
+    const statement: Statement = { identity, phase, before: turn.follows(phase), body: encodeBody(body) };
+    turn.last = statementDigest(turn.turn, statement);
     turn.said.add(phase);
     turn.log.add(statement);
     this.#effects.push({ type: "say_to_all", statement, turn: turn.turn });

@@ -3,10 +3,11 @@
  * truly said. The twin is backend/protocols/mesh/byzantine/turn_log.py.
  */
 
-import { fromHex, sameBytes, toHex, utf8 } from "../../../core/crypto/bytes";
+import { type Bytes, fromHex, sameBytes, toHex, utf8 } from "../../../core/crypto/bytes";
 import { hashFields } from "../../../core/crypto/hash";
 import {
   coinCommitment,
+  heardDigest,
   type Statement,
   statementDigest,
   type TurnOfRound,
@@ -29,6 +30,9 @@ export class TurnLog {
   readonly #clientOf: ReadonlyMap<string, string>;
   /** By phase and client: what it said, and a second word, if there is one. */
   readonly #said = new Map<string, Map<string, Word[]>>();
+
+  /** First words do not change, once those of all active clients are there. */
+  readonly #heard = new Map<TurnPhase, Bytes>();
 
   constructor(
     readonly turn: TurnOfRound,
@@ -112,6 +116,21 @@ export class TurnLog {
     const clients = [...active].sort();
     const digests = phases.flatMap((phase) => clients.map((client) => fromHex(this.digestOf(phase, client))));
     return hashFields(utf8("minga/mesh/1/said"), ...digests);
+  }
+
+  /**
+   * Returns what a statement of a phase follows: the SHA-256 of all that were said in the phase before. Null in the first
+   * phase, and if an active client said nothing yet in the one before.
+   */
+  heardBefore(phase: TurnPhase, active: readonly string[]): Bytes | null {
+    const before = PHASES[PHASES.indexOf(phase) - 1];
+    if (before === undefined) return null;
+    const known = this.#heard.get(phase);
+    const said = this.#said.get(before);
+    if (known || !active.every((client) => said?.get(client)?.length)) return known ?? null;
+    const heard = heardDigest([...active].sort().map((client) => fromHex(this.digestOf(before, client))));
+    this.#heard.set(phase, heard);
+    return heard;
   }
 
   #words(phase: string, client: string): Word[] {

@@ -3,7 +3,7 @@
  * backend/protocols/mesh/byzantine/turn_statements.py.
  */
 
-import { fromHex } from "../../../core/crypto/bytes";
+import { fromHex, sameBytes } from "../../../core/crypto/bytes";
 import type { Statement } from "../../../core/crypto/statements";
 import { isComplete } from "./checks";
 import { isMajority, type TurnRoles } from "./roles";
@@ -21,9 +21,17 @@ export class TurnStatements {
     readonly roles: TurnRoles,
   ) {}
 
-  /** Returns what counts as said in a phase, by client. */
+  /**
+   * Returns what counts as said in a phase, by client: it follows all that was said in the one before. Who names other
+   * statements there lies, or heard one of two words: an exchange shows which.
+   */
   of<T extends TurnPhase>(phase: T): Map<string, BodyOf<T>> {
-    const said = [...this.log.said(phase)].filter(([client, body]) => this.#counts(client, body));
+    const heard = this.log.heardBefore(phase, this.roles.active);
+    const said = [...this.log.said(phase)].filter(
+      ([client, body]) =>
+        this.#counts(client, body) &&
+        (heard === null || sameBytes(this.log.statementOf(phase, client).before, heard)),
+    );
     // The log keeps only bodies of their phase.
     return new Map(said as [string, BodyOf<T>][]);
   }
@@ -88,16 +96,18 @@ export class TurnStatements {
     return counts;
   }
 
-  /** Returns the statements that convict a client of what it was removed for; none if nothing does. */
+  /**
+   * Returns the statements that convict a client of what it was removed for; none if nothing does. Of its numbers only
+   * with what it had heard before: the coin, and the mean.
+   */
   evidence(client: string, why: Removal): readonly Statement[] {
     if (why === "two-words") return this.log.twoWords().get(client) ?? [];
     if (why !== "wrong-mean" && why !== "wrong-check") return [];
-    const { workers } = this.roles;
-    return [
-      ...workers.map((worker) => this.log.statementOf("commit", worker)),
-      ...workers.map((worker) => this.log.statementOf("made", worker)),
-      this.log.statementOf(why === "wrong-mean" ? "made" : "check", client),
-    ];
+    const last = why === "wrong-mean" ? "made" : "check";
+    const heard = PHASES.slice(0, PHASES.indexOf(last)).flatMap((phase) =>
+      this.roles.active.map((one) => this.log.statementOf(phase, one)),
+    );
+    return [...heard, this.log.statementOf(last, client)];
   }
 
   #ofWorkers<T extends TurnPhase, V>(phase: T, value: (body: BodyOf<T>) => V): Map<string, V> {

@@ -3,7 +3,7 @@
  * backend/protocols/mesh/byzantine/turn.py.
  */
 
-import { toHex } from "../../../core/crypto/bytes";
+import { type Bytes, toHex } from "../../../core/crypto/bytes";
 import { NOTHING_BEFORE, type TurnOfRound, tossedCoin } from "../../../core/crypto/statements";
 import { doubtedParts, partRadius, wrongChecks } from "./checks";
 import { drawnOrder } from "./drawn-work";
@@ -12,7 +12,7 @@ import { isMajority, type TurnRoles } from "./roles";
 import type { ByzantineEventOf } from "./round-events";
 import type { AgreedState } from "./state";
 import type { BodyOf, SeenWork, TurnPhase } from "./statement-bodies";
-import { TurnLog } from "./turn-log";
+import { PHASES, TurnLog } from "./turn-log";
 import { TurnStatements } from "./turn-statements";
 
 /** How many newcomers a member names in a turn. */
@@ -39,7 +39,7 @@ export class Turn {
   readonly asked = new Set<"sent" | "made" | "checked" | "stepped">();
   phase: TurnPhase = "commit";
   due: number;
-  before = NOTHING_BEFORE;
+  last = NOTHING_BEFORE;
   // What the host answered.
   pieces: readonly string[] | null = null;
   mean: string | null = null;
@@ -123,6 +123,15 @@ export class Turn {
   /** Returns the coin, once all revealed their parts of it. */
   tossed(): string {
     return toHex(tossedCoin(this.statements.coins()));
+  }
+
+  /**
+   * Returns what a statement that this member says now is bound to: in the phases after the first all that was said in the
+   * one before, else its own last statement.
+   */
+  follows(phase: string): Bytes {
+    const known = PHASES.find((one) => one === phase);
+    return (known && this.log.heardBefore(known, this.roles.active)) ?? this.last;
   }
 
   /** Returns the work of clients without a seat that this member heard of; the last coin draws among too many. */
