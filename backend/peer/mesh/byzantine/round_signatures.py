@@ -19,6 +19,8 @@ from backend.wire.byzantine_messages import PassedOn, Said, Say
 
 # Statements of later turns that a link may bring before this peer gets there.
 MOST_EARLY = 64
+# What one member's statements of a turn may take: the honest say a few in each phase and exchange.
+MOST_SAID_BYTES = 512 * 1024
 
 
 class RoundSignatures:
@@ -30,6 +32,7 @@ class RoundSignatures:
         self._attempt = attempt
         self._said: dict[bytes, bytes] = {}
         self._passed_on: dict[bytes, dict[bytes, bytes]] = defaultdict(dict)
+        self._bytes: dict[tuple[int, bytes], int] = defaultdict(int)
         self._early: dict[str, list[Say]] = defaultdict(list)
 
     def say(self, turn: TurnOfRound, statement: Statement) -> Say:
@@ -52,8 +55,10 @@ class RoundSignatures:
         digest = statement.digest(turn)
         if self._said.get(digest) != said.signature:
             whole = SignedStatement(said.identity, said.phase, said.before, said.body, said.signature)
-            if digest in self._said or not is_said(turn, whole):
+            author = (turn.turn, said.identity)
+            if digest in self._said or self._bytes[author] > MOST_SAID_BYTES or not is_said(turn, whole):
                 return None
+            self._bytes[author] += len(said.body)
             self._said[digest] = said.signature
         known = self._passed_on[digest]
         for one in frame.passed_on:

@@ -225,8 +225,9 @@ class ByzantineRound:
             return MadeBody(b"", seen)
         if "sent" not in turn.asked:
             turn.asked.add("sent")
-            pieces = zip(turn.roles.workers, turn.pieces, strict=True)
-            self._effects += [SendBytes(one, (owner,)) for owner, one in pieces if owner != self._client]
+            for owner, one in zip(turn.keepers(), turn.pieces, strict=True):
+                if owner != self._client:
+                    self._effects.append(SendBytes(one, (owner,)))
         needed = turn.pieces_of(turn.part)
         self._ask("made", needed, MakeMean(turn.part, needed, turn.part_radius(turn.part)))
         if turn.mean is None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from backend.crypto.statements import tossed_coin
 from backend.protocols.mesh.byzantine.checks import measured_radius
 from backend.protocols.mesh.byzantine.membership import Newcomer, RoundFacts, after_round
@@ -86,11 +88,10 @@ def _audited(
             passed.append(case.target)
         elif found == "doubtful" and (case.target, case.round) not in before:
             doubtful.append(case)
+        elif found in ("other", "missing") and case.target not in seats:
+            failed.append(case.target)
         elif found in ("other", "missing"):
-            if case.target in seats:
-                court.append(case)
-            else:
-                failed.append(case.target)
+            court.append(case if found == "other" else replace(case, validator=""))
     return passed, failed, court, doubtful
 
 
@@ -103,7 +104,7 @@ def _court(
         found = Counter(finding_about(judgements, case) for judgements in judged.values())
         if roles.is_majority(found["other"]):
             convicted.append(case.target)
-        elif roles.is_majority(found["same"]):
+        elif roles.is_majority(found["same"]) and case.validator:
             convicted.append(case.validator)
         elif roles.is_majority(found["missing"]):
             withheld.append(case.target)

@@ -19,7 +19,10 @@ class CheckedWork(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WorkCase(Struct, frozen=True, forbid_unknown_fields=True):
-    """Work of `target` in `round` that `validator` found to be other work, or too near a limit to say."""
+    """Work of `target` in `round` that `validator` found to be other work, or too near a limit to say.
+
+    Nobody accuses (`validator` is empty) where the work was not shown: it may come to light again.
+    """
 
     target: str
     round: int

@@ -84,6 +84,15 @@ class Turn:
         """Returns the other active clients."""
         return tuple(client for client in self.roles.active if client != self.client)
 
+    def keepers(self) -> list[str]:
+        """Returns who gets each of this member's pieces: the part's owner, and of its own the next worker.
+
+        So validators can see all of its work when it is gone.
+        """
+        workers = list(self.roles.workers)
+        workers[self.part] = workers[(self.part + 1) % len(workers)]
+        return workers
+
     def sizes(self) -> list[int]:
         """Returns how many values each part has."""
         return [end - start for start, end in pairwise(self.bounds(len(self.roles.workers)))]

@@ -189,9 +189,13 @@ class World:
         assert state is not None
         cases = list(state.court)
         audits = roles_of(state, self.terms.validators).audits
-        if host.client in audits:
-            cases.append(audits[host.client])
         found = [WorkFinding(case.target, case.round, self._judge(case.target, case.round)) for case in cases]
+        if host.client in audits:
+            case = audits[host.client]
+            # Sometimes one member cannot reach what the others can.
+            cut_off = self.random.random() < 0.1
+            shown: Any = "missing" if cut_off else self._judge(case.target, case.round)
+            found.append(WorkFinding(case.target, case.round, shown))
         judge = self.lies[host.client].judge if host.client in self.lies else None
         return [one for old in found if (one := judge(old) if judge else old) is not None]
 

@@ -222,8 +222,9 @@ export class ByzantineRound {
     if (turn.pieces === null || !turn.works) return { type: "made", mean: "", newcomers };
     if (!turn.asked.has("sent")) {
       turn.asked.add("sent");
+      const keepers = turn.keepers();
       for (const [i, digest] of turn.pieces.entries()) {
-        const owner = turn.roles.workers[i] as string;
+        const owner = keepers[i] as string;
         if (owner !== this.begin.client) this.#effects.push({ type: "send_bytes", digest, clients: [owner] });
       }
     }

@@ -101,8 +101,8 @@ function auditedIn(state: AgreedState, { audits }: TurnRoles, judged: Judgements
     if (result === "same") found.passed.push(one.target);
     else if (result === "doubtful" && !isSecond) found.doubtful.push(one);
     else if (result !== "other" && result !== "missing") continue;
-    else if (seats.has(one.target)) found.court.push(one);
-    else found.failed.push(one.target);
+    else if (!seats.has(one.target)) found.failed.push(one.target);
+    else found.court.push(result === "other" ? one : { ...one, validator: "" });
   }
   return found;
 }
@@ -120,7 +120,7 @@ function courtOf(state: AgreedState, roles: TurnRoles, judged: Judgements): Cour
     const agree = (result: WorkFinding["found"]) =>
       isMajority(roles, found.filter((each) => each === result).length);
     if (agree("other")) ruling.convicted.push(one.target);
-    else if (agree("same")) ruling.convicted.push(one.validator);
+    else if (agree("same") && one.validator !== "") ruling.convicted.push(one.validator);
     else if (agree("missing")) ruling.withheld.push(one.target);
   }
   return ruling;

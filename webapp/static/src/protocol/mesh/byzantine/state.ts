@@ -13,7 +13,10 @@ export interface CheckedWork {
   readonly commit: string;
 }
 
-/** Work of `target` in `round` that `validator` found to be other work, or too near a limit to say. */
+/**
+ * Work of `target` in `round` that `validator` found to be other work, or too near a limit to say. Nobody accuses
+ * (`validator` is empty) where the work was not shown: it may come to light again.
+ */
 export interface WorkCase {
   readonly target: string;
   readonly round: number;

@@ -97,6 +97,16 @@ export class Turn {
     return this.roles.active.filter((client) => client !== this.begin.client);
   }
 
+  /**
+   * Returns who gets each of this member's pieces: the part's owner, and of its own the next worker. So validators can
+   * see all of its work when it is gone.
+   */
+  keepers(): readonly string[] {
+    const workers = [...this.roles.workers];
+    workers[this.part] = workers[(this.part + 1) % workers.length] as string;
+    return workers;
+  }
+
   /** Returns how many values each part has. */
   sizes(): readonly number[] {
     const bounds = this.begin.bounds(this.roles.workers.length);
