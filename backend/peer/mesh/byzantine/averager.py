@@ -128,6 +128,9 @@ class ByzantineAverager:
     async def _average(self, order: Group, prepared: PreparedRound) -> None:
         began = asyncio.get_running_loop().time()
         self._close_ended()
+        others = len(order.members) - 1
+        sentence = f"Round {order.round}: averaging with {others} other{'s' * (others > 1)}, checked by all."
+        self._reporter.tell("averaging", sentence, round=order.round, group=order.group, members=others + 1)
         before = self._states.newest
         try:
             state = prepared.state or self._founded(order, prepared)
