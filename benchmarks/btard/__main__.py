@@ -1,0 +1,161 @@
+"""What a Byzantine mesh bears: trainings of real machines and real work in one process, while liars attack.
+
+Usage: python -m benchmarks.btard --table [--task digits|cifar10] [--peers 16] [--byzantine 7] [--rounds 900]
+           [--seeds 3] [--starts 100 500] [--every 1 10] [--attacks A ...] [--defences D ...]
+           [--runs-in FOLDER]
+       python -m benchmarks.btard --validators 1 2 --runs 30
+       python -m benchmarks.btard --lies false-accuser equivocation no-reveal [--colluders 6]
+       python -m benchmarks.btard --owner-lies --colluders 6
+       python -m benchmarks.btard --sybil 40 --compute 4
+       python -m benchmarks.btard --cost --peers 8 16 --parameters 100000 1000000
+
+Each takes --json. Members run the machine of docs/decisions/0101-byzantine-rounds.md in virtual time, without
+signatures, and validators do their targets' work again. The fields are explained in
+docs/reference/benchmarks.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks.support.training_run import ONE_CORE
+
+# Before numpy.
+os.environ.update(ONE_CORE)
+
+from backend.errors import MingaError
+from benchmarks.btard.ban_rounds import ban_rows
+from benchmarks.btard.lying_members import LIES, lies_row, sybil_row
+from benchmarks.btard.picture_task import TASKS, open_task
+from benchmarks.btard.round_costs import cost_rows
+from benchmarks.btard.table import DEFENCES, Table, rows, run_table, summary, text_table
+from benchmarks.btard.work_attacks import ATTACKS
+
+# Rounds of a training of each kind, where none are given.
+_TABLE_ROUNDS, _LIES_ROUNDS, _SYBIL_ROUNDS, _SYBIL_PEERS = 900, 200, 500, 8
+
+
+def main() -> int:
+    """Runs what the options ask for; returns the exit status."""
+    options = _options()
+    if refusal := _refusal(options):
+        print(refusal, file=sys.stderr)
+        return 2
+    try:
+        figures = _figures(options)
+    except MingaError as error:
+        print(error, file=sys.stderr)
+        return 2
+    if options.json:
+        print(json.dumps(figures))
+    else:
+        _print(figures)
+    return 0
+
+
+def _figures(options: argparse.Namespace) -> dict[str, Any]:
+    peers, seed = options.peers[0], options.seed
+    if options.cost:
+        return {"rows": cost_rows(options.peers, options.parameters)}
+    task = open_task(options.task)
+    settings = {"task": task.name, "parameters": task.parameters, "peers": peers}
+    if options.validators is not None and not options.table:
+        found = ban_rows(task, peers, options.byzantine, options.validators, options.runs)
+        return settings | {"byzantine": options.byzantine, "rows": found}
+    if options.sybil:
+        rounds = options.rounds or _SYBIL_ROUNDS
+        kinds = (False, True)
+        found = [
+            sybil_row(task, _SYBIL_PEERS, options.sybil, options.compute, rounds, rotates, seed)
+            for rotates in kinds
+        ]
+        return settings | {"peers": _SYBIL_PEERS, "rows": found}
+    if options.lies:
+        rounds = options.rounds or _LIES_ROUNDS
+        found = [lies_row(task, name, peers, options.colluders + 1, rounds, seed) for name in options.lies]
+        return settings | {"rows": found}
+    table = Table(
+        task,
+        options.rounds or _TABLE_ROUNDS,
+        peers,
+        options.byzantine,
+        options.validators[0] if options.validators else 1,
+        options.radius,
+        options.defences,
+        options.attacks,
+        options.starts,
+        options.every,
+        options.seeds,
+        options.contiguous,
+    )
+    found = rows(run_table(table, options.runs_in))
+    settings |= {"byzantine": options.byzantine, "rounds": table.rounds, "seeds": options.seeds}
+    return settings | summary(found, options.byzantine) | {"rows": found}
+
+
+def _print(figures: dict[str, Any]) -> None:
+    found = figures["rows"]
+    if "defence" in found[0]:
+        print(text_table(found), "\n")
+    else:
+        for row in found:
+            print(", ".join(f"{name} {value}" for name, value in row.items()))
+    print("\n".join(f"{name}: {value}" for name, value in figures.items() if name != "rows"))
+
+
+def _refusal(options: argparse.Namespace) -> str | None:
+    """Returns what is wrong with the options, None if nothing is."""
+    chosen = [options.table, options.cost, bool(options.sybil), bool(options.lies)]
+    if sum(map(bool, chosen)) + (options.validators is not None and not options.table) != 1:
+        return "Give one of --table, --validators, --lies, --sybil and --cost."
+    liars = options.colluders + 1 if options.lies else options.byzantine
+    if min(options.peers) < 4 or not (options.cost or 1 <= 2 * liars < min(options.peers)):
+        return "Give at least 4 peers; fewer than half of them, and one at least, are liars."
+    counts = (options.seeds, options.runs, options.compute, *options.starts, *options.every)
+    if min(counts) < 1 or (options.radius is not None and not options.radius > 0):
+        return "Counts are 1 or more, and a radius is above 0."
+    return None
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.btard", description=__doc__)
+    parser.add_argument("--table", action="store_true", help="every attack with every defence")
+    parser.add_argument("--validators", type=int, nargs="+", help="rounds to the last ban with so many")
+    parser.add_argument("--lies", nargs="+", choices=tuple(LIES), help="lies beside false work")
+    parser.add_argument(
+        "--owner-lies",
+        dest="lies",
+        action="store_const",
+        const=["owner-lies", "owner-lies-far"],
+        help="means that are wrong by less, and by more, than `far`",
+    )
+    parser.add_argument("--sybil", type=int, default=0, help="so many newcomers of one owner")
+    parser.add_argument("--cost", action="store_true", help="bytes and seconds of a member and round")
+    parser.add_argument("--task", choices=TASKS, default="digits")
+    parser.add_argument("--peers", type=int, nargs="+", default=[16], help="members with a seat")
+    parser.add_argument("--byzantine", type=int, default=7, help="liars among them")
+    parser.add_argument("--rounds", type=int, default=0, help="of a training")
+    parser.add_argument("--seeds", type=int, default=1, help="trainings of each kind in the table")
+    parser.add_argument("--seed", type=int, default=0, help="of --lies and --sybil")
+    parser.add_argument("--radius", type=float, help="per root of a part's size; measured if not given")
+    parser.add_argument("--contiguous", action="store_true", help="parts are values one after another")
+    parser.add_argument("--attacks", nargs="+", choices=ATTACKS, default=list(ATTACKS))
+    parser.add_argument("--defences", nargs="+", choices=DEFENCES, default=list(DEFENCES))
+    parser.add_argument("--starts", type=int, nargs="+", default=[100, 500], help="first attacked rounds")
+    parser.add_argument("--every", type=int, nargs="+", default=[1, 10], help="rounds from attack to attack")
+    parser.add_argument("--runs", type=int, default=30, help="trainings for each number of validators")
+    parser.add_argument("--runs-in", type=Path, help="a folder of finished trainings, to resume the table")
+    parser.add_argument("--colluders", type=int, default=6, help="liars beside one that lies")
+    parser.add_argument("--compute", type=int, default=4, help="updates a round that the Sybils' owner makes")
+    parser.add_argument("--parameters", type=int, nargs="+", default=[100_000, 1_000_000])
+    parser.add_argument("--json", action="store_true", help="print one line of JSON")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

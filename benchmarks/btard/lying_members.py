@@ -1,0 +1,134 @@
+"""Liars whose work is true: lying owners, false accusers, two words, kept coins; and Sybils."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from backend.numerics.butterfly.clipped_mean import distance
+from backend.numerics.vectors import Vector
+from backend.protocols.mesh.byzantine.checks import part_radius
+from benchmarks.btard.local_mesh import LocalMesh
+from benchmarks.btard.mesh_peer import PastRound
+from benchmarks.btard.picture_task import PictureTask
+from benchmarks.btard.statement_lies import (
+    CoinKeeper,
+    Equivocator,
+    FalseAccuser,
+    LyingOwner,
+    StatementLies,
+)
+from benchmarks.btard.trial import Trial
+
+_START = 10
+# Radii by which owners move their means: below `far`, and far beyond it.
+_HIDDEN, _BEYOND = 3.0, 20.0
+
+LIES: Mapping[str, Callable[[list[str]], StatementLies]] = {
+    "owner-lies": lambda liars: LyingOwner(liars, _HIDDEN),
+    "owner-lies-far": lambda liars: LyingOwner(liars, _BEYOND),
+    "false-accuser": FalseAccuser,
+    "equivocation": Equivocator,
+    "no-reveal": CoinKeeper,
+}
+
+
+def lies_row(task: PictureTask, name: str, peers: int, liars: int, rounds: int, seed: int) -> dict[str, Any]:
+    """Returns what becomes of `liars` that tell the lies `name` from round 10 on, in so many rounds.
+
+    `farthest_decided` is the largest distance, in radii, of a mean that was decided from the right one.
+    """
+    trial = Trial(task, rounds, seed, peers=peers, byzantine=liars)
+    lies = {client: LIES[name](trial.liars) for client in trial.liars}
+    mesh = LocalMesh(trial, lies, lies_from=_START)
+    identities = {mesh.peers[client].identity for client in trial.liars}
+    farthest, last, lost, banned = 0.0, None, 0, frozenset[bytes]()
+    while mesh.state.round + lost < rounds:
+        if not mesh.play_round():
+            lost += 1
+            continue
+        farthest = max(farthest, _farthest(trial, mesh.honest[0].past[mesh.state.round]))
+        now = frozenset(mesh.state.membership.banned)
+        if now > banned:
+            banned, last = now, mesh.state.round - _START + 1
+    seats = {seat.client for seat in mesh.state.membership.seats}
+    return {
+        "lies": name,
+        "liars": liars,
+        "banned": len(banned & identities),
+        "banned_honest": len(banned - identities),
+        "rounds_to_last_ban": last,
+        "seats_of_liars": len(seats.intersection(trial.liars)),
+        "seats_of_honest": len(seats.difference(trial.liars)),
+        "farthest_decided": round(farthest, 3),
+        "different_bits": mesh.different_bits,
+        "lost": lost,
+        "exchanges": mesh.exchanges,
+        "rounds": mesh.state.round,
+    }
+
+
+def _farthest(trial: Trial, past: PastRound) -> float:
+    if not past.state.radius:
+        return 0.0
+    bounds, found = trial.bounds(len(past.workers)), 0.0
+    for part, owner in enumerate(past.workers):
+        radius = part_radius(past.state.radius, bounds[part + 1] - bounds[part])
+        pieces = tuple(past.pieces[worker][part] for worker in past.workers)
+        right = past.arithmetic.vector(past.arithmetic.mean(pieces, radius))
+        found = max(found, distance(past.arithmetic.vector(past.means[owner]), right) / radius)
+    return found
+
+
+class SybilWork:
+    """Lets `sybils` of one owner share what it can compute: `compute` updates a round.
+
+    Those are the work of the first so many that are not banned, or with `rotates` of the first that have no
+    seat yet; all others send a copy of one of them.
+    """
+
+    def __init__(self, sybils: list[str], compute: int, rotates: bool) -> None:
+        self._sybils, self._compute, self._rotates = sybils, compute, rotates
+        self.seated = frozenset[str]()
+
+    def sent(
+        self, number: int, trained: Mapping[str, Vector], mislabelled: Mapping[str, Vector]
+    ) -> dict[str, Vector]:
+        """Returns what each client sends."""
+        del number, mislabelled
+        working = [one for one in self._sybils if one in trained]
+        first = sorted(working, key=lambda one: self._rotates and one in self.seated)[: self._compute]
+        copied = {one: trained[first[0]] for one in working if one not in first} if first else {}
+        return {**trained, **copied}
+
+
+def sybil_row(
+    task: PictureTask, peers: int, sybils: int, compute: int, rounds: int, rotates: bool, seed: int
+) -> dict[str, Any]:
+    """Returns how many seats the owner of `sybils` gets that can do the work of `compute` members."""
+    names = [f"{(1 << 32) + number:016x}" for number in range(sybils)]
+    trial = Trial(task, rounds, seed, peers=peers, byzantine=0)
+    work = SybilWork(names, compute, rotates)
+    lies = {name: StatementLies(names) for name in names}
+    mesh = LocalMesh(trial, lies, newcomers=tuple(names), forger=work)
+    most = ever = 0
+    seated_ever = set[str]()
+    while mesh.state.round < rounds and mesh.play_round():
+        seats = {seat.client for seat in mesh.state.membership.seats}
+        work.seated = frozenset(seats.intersection(names))
+        seated_ever |= work.seated
+        most, ever = max(most, len(work.seated)), len(seated_ever)
+    identities = {mesh.peers[name].identity for name in names}
+    banned = set(mesh.state.membership.banned)
+    return {
+        "sybils": sybils,
+        "compute": compute,
+        "strategy": "rotates" if rotates else "fixed",
+        "most_seats": most,
+        "ever_seated": ever,
+        "banned": len(banned & identities),
+        "banned_honest": len(banned - identities),
+        "newcomers_of_banned": sum(one.identity in banned for one in mesh.state.membership.newcomers),
+        "different_bits": mesh.different_bits,
+        "rounds": mesh.state.round,
+    }
