@@ -6,9 +6,9 @@ Statements are not signed: the mesh knows who spoke. Time passes only where nobo
 from __future__ import annotations
 
 import hashlib
-from collections import deque
 from collections.abc import Callable, Mapping
 from random import Random
+from typing import TypeAlias
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from backend.protocols.mesh.byzantine.machine import ByzantineRound
 from backend.protocols.mesh.byzantine.membership import MeshMembership, SeatedMember
 from backend.protocols.mesh.byzantine.roles import roles_of
 from backend.protocols.mesh.byzantine.state import AgreedState
-from backend.protocols.mesh.byzantine.turn_log import TurnPhase
+from backend.protocols.mesh.byzantine.turn_log import PHASES, TurnPhase
 from backend.wire.byzantine_bodies import CommitBody, encode_body
 from backend.wire.byzantine_messages import ByzantineTerms
 from benchmarks.btard.mesh_peer import MeshPeer, PastRound
@@ -31,6 +31,8 @@ from benchmarks.btard.work_attacks import WorkForger
 
 _SECONDS, _PATIENCE = 10.0, 2.5
 _RUN = "ab" * 32
+# An event for a member, and the turn of a statement.
+_Arrival: TypeAlias = tuple[MeshPeer, events.RoundEvent, int | None]
 
 
 class LocalMesh:
@@ -69,7 +71,7 @@ class LocalMesh:
         self.peers = {name: MeshPeer(name, key, first, weights, slots) for name, key in identities.items()}
         self.state = first
         self._forger = forger or trial.work_attack()
-        self._queue = deque[tuple[MeshPeer, events.RoundEvent, int | None]]()
+        self._queue = list[_Arrival]()
         self._sent = dict[str, Vector]()
         self._arithmetic = arithmetic()
         self._announced = set[int]()
@@ -140,8 +142,12 @@ class LocalMesh:
         """Lets everything arrive; then time passes until nobody waits for it."""
         while True:
             while self._queue:
-                peer, event, turn = self._queue.popleft()
-                self._arrive(peer, event, turn)
+                arriving, self._queue = self._queue, []
+                by_peer = dict[str, list[_Arrival]]()
+                for arrival in arriving:
+                    by_peer.setdefault(arrival[0].client, []).append(arrival)
+                for arrivals in by_peer.values():
+                    self._arrive_together(arrivals)
             timers = [
                 (due, peer)
                 for peer in self.peers.values()
@@ -153,6 +159,26 @@ class LocalMesh:
             for due, peer in timers:
                 if due <= self._now:
                     self._queue.append((peer, events.RoundTimePassed(), None))
+
+    def _arrive_together(self, arrivals: list[_Arrival]) -> None:
+        """Gives a member's machine what arrives at one time.
+
+        Statements followed by others only enter its log, as if it looked at them together.
+        """
+        for (peer, event, turn), following in zip(arrivals, [*arrivals[1:], None], strict=True):
+            machine = peer.machine
+            if (
+                machine is not None
+                and machine.turn.exchange is None
+                and isinstance(event, events.StatementReceived)
+                and event.statement.phase in PHASES
+                and turn == machine.turn.turn.turn
+                and following is not None
+                and isinstance(following[1], events.StatementReceived)
+            ):
+                machine.turn.log.add(event.statement)
+            else:
+                self._arrive(peer, event, turn)
 
     def _arrive(self, peer: MeshPeer, event: events.RoundEvent, turn: int | None) -> None:
         machine = peer.machine
@@ -188,7 +214,7 @@ class LocalMesh:
             case events.PassOn(statement, turn):
                 known = peer.signers.setdefault(statement, {})
                 known[peer.identity] = None
-                self._send(peer, events.StatementReceived(statement, tuple(known)), turn.turn)
+                self._pass_on(peer, events.StatementReceived(statement, tuple(known)), turn.turn)
             case events.SendBytes(digest, clients):
                 for client in clients:
                     self._queue.append((self.peers[client], events.BytesReceived(digest), None))
@@ -253,6 +279,16 @@ class LocalMesh:
             (other, event, turn)
             for other in self.peers.values()
             if other is not peer and other.machine is not None
+        )
+
+    def _pass_on(self, peer: MeshPeer, event: events.StatementReceived, turn: int) -> None:
+        """Sends a statement to those that do not know it; machines of the others would not look at it."""
+        self._queue.extend(
+            (other, event, turn)
+            for other in self.peers.values()
+            if other is not peer
+            and other.machine is not None
+            and not (other.machine.turn.turn.turn == turn and other.machine.turn.log.knows(event.statement))
         )
 
     def _computed(self, peer: MeshPeer, event: events.RoundEvent) -> None:
