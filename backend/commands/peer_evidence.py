@@ -123,8 +123,9 @@ def _deed_of(found: Conviction) -> _Deed:
             "More than half of the members with a seat did that work again and found it right.",
             majority,
         )
+    accused = f" Client {found.accuser} accused it." if found.accuser else ""
     return _Deed(
-        f"It did other work than its task. Client {found.accuser} accused it.",
+        f"It did other work than its task.{accused}",
         "More than half of the members with a seat did its work again and got another result.",
         majority,
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 from backend.peer.mesh.byzantine.mesh_states import StoredState
 from backend.protocols.mesh.byzantine.adoption import told_state
+from backend.protocols.mesh.byzantine.evidence.conviction import Conviction, convict
 from backend.protocols.mesh.byzantine.state import AgreedState
 from tests.support.peer.digits_mesh import write_byzantine_digits
 from tests.support.peer.peer_process import Peer, joined
@@ -50,6 +51,11 @@ class ByzantineCompany:
         state = told_state(StoredState.read(path).proof)
         assert state is not None
         return state
+
+    def convictions(self, number: int) -> list[Conviction]:
+        """Returns what the evidence that the peer of that number stored convicts of."""
+        folder = self.home(number) / ".local/state/minga/mesh"
+        return [convict(path.read_bytes(), "digits") for path in sorted(folder.rglob("*.evidence"))]
 
 
 def averaged(peer: Peer, seconds: float = PATIENCE, **wanted: int) -> Report:

@@ -19,6 +19,7 @@ from backend.peer.mesh.byzantine.exchange import ByzantineExchange, RoundInput, 
 from backend.protocols.mesh.byzantine.first_state import first_state
 from backend.protocols.mesh.byzantine.roles import roles_of
 from backend.protocols.mesh.byzantine.state import AgreedState
+from backend.wire.ban_evidence import TurnSaid
 from backend.wire.byzantine_bodies import WorkFinding
 from backend.wire.byzantine_messages import ByzantineRules, ByzantineTerms, Say, Show
 from backend.wire.mesh_fields import Outer
@@ -52,6 +53,7 @@ class ByzantinePeer(Member):
     contents: RoundContents = field(default_factory=RoundContents)
     exchange: ByzantineExchange | None = None
     removed: list[tuple[str, str]] = field(default_factory=list)
+    convicting: dict[str, TurnSaid] = field(default_factory=dict)
 
     def join(
         self,
@@ -73,13 +75,19 @@ class ByzantinePeer(Member):
             self.own.key,
             self.links,
             self.contents,
-            lambda client, why: self.removed.append((client, why)),
+            self.take_removed,
         )
         self.exchange.start()
         early, self.frames = self.frames, []
         for client, frame in early:
             self.received(client, frame)
         return self.exchange
+
+    def take_removed(self, client: str, why: str, said: TurnSaid | None) -> None:
+        """Takes who was removed, why, and what convicts it."""
+        self.removed.append((client, why))
+        if said is not None:
+            self.convicting[client] = said
 
     def down(self, client: str, reason: str) -> None:
         super().down(client, reason)

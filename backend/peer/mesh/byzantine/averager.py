@@ -7,12 +7,14 @@ import hashlib
 import secrets
 from collections.abc import Callable, Collection, Coroutine
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from backend.crypto.statements import COIN_BYTES, NOTHING_BEFORE, Statement, TurnOfRound, coin_commitment
 from backend.errors import GroupError
 from backend.peer.links.links import LinkManager
 from backend.peer.mesh.byzantine import part_jobs
+from backend.peer.mesh.byzantine.ban_exchange import BanExchange
 from backend.peer.mesh.byzantine.contents import ROUNDS_KEPT, RoundContents
 from backend.peer.mesh.byzantine.exchange import (
     ByzantineExchange,
@@ -34,6 +36,7 @@ from backend.protocols.mesh.byzantine.first_state import first_state
 from backend.protocols.mesh.byzantine.roles import basis_of, roles_of
 from backend.protocols.mesh.byzantine.state import AgreedState
 from backend.protocols.mesh.byzantine.turn_log import TurnPhase
+from backend.wire.ban_evidence import TurnSaid
 from backend.wire.byzantine_bodies import CommitBody, encode_body
 from backend.wire.byzantine_messages import Say, Show, TellState
 from backend.wire.mesh_messages import Group
@@ -66,6 +69,7 @@ class ByzantineAverager:
         transfer: StateTransfer,
         jobs: TrainingJobs,
         reporter: Teller,
+        bans: BanExchange,
         send: Callable[[TellState], None],
         post: Callable[[member_events.Event], None],
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
@@ -78,6 +82,7 @@ class ByzantineAverager:
         self._transfer = transfer
         self._jobs = jobs
         self._reporter = reporter
+        self._bans = bans
         self._send = send
         self._post = post
         self._spawn = spawn
@@ -176,7 +181,7 @@ class ByzantineAverager:
         )
         identities = self._identities(order.members)
         exchange = self._exchanges[key] = ByzantineExchange(
-            order, given, identities, self._key, self._links, self._contents, self._tell_removed
+            order, given, identities, self._key, self._links, self._contents, partial(self._removed, state)
         )
         try:
             self._begin(key, exchange)
@@ -187,6 +192,7 @@ class ByzantineAverager:
             self._exchanges.pop(key).close()
             raise
         await self._keep(outcome)
+        self._bans.round_ended(state, outcome.state, outcome.said)
         self._transfer.tell([one for one in order.members if one not in outcome.active])
         self._send(outcome.proof)
         return outcome.active
@@ -265,8 +271,11 @@ class ByzantineAverager:
             for news in membership_news(client, identity, terms, before, newest):
                 self._reporter.tell(news.event, news.sentence, **news.fields)
 
-    def _tell_removed(self, client: str, why: str) -> None:
+    def _removed(self, state: AgreedState, client: str, why: str, said: TurnSaid | None) -> None:
         self._reporter.tell("removed", f"{client[:6]} was removed from the round: {why}.", client=client)
+        identity = state.membership.identities().get(client)
+        if said is not None and identity is not None:
+            self._spawn(self._bans.removed(client, identity, why, said, self._contents.find_digest))
 
     def _close_ended(self) -> None:
         """Closes attempts that nobody asks about any more, and old ones: each has vectors in memory."""

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from backend.errors import EvidenceError
 from backend.peer.mesh.byzantine.banned import BanStore, StoredBan
 from backend.peer.mesh.weight_transfer import PeerLinks
 from backend.peer.session.progress import Teller
 from backend.protocols.mesh.byzantine.evidence.building import EvidenceBuilder, FindBytes
-from backend.wire.ban_evidence import BanEvidence, TurnSaid, encode_evidence
+from backend.protocols.mesh.byzantine.state import AgreedState
+from backend.wire.ban_evidence import MOST_TURNS, BanEvidence, TurnSaid, encode_evidence
 from backend.wire.byzantine_messages import TellEvidence
 
 # After so many times that its evidence convicted nobody, a peer's evidence is not looked at any more.
 MOST_REFUSED = 3
-# Kinds of evidence that a removal gives.
-RemovalKind = Literal["two-words", "wrong-mean", "wrong-check"]
 
 
 class EvidenceLinks(PeerLinks, Protocol):
@@ -59,6 +58,8 @@ class BanExchange:
         # One of each peer at a time: what else it tells meanwhile, it tells again when it is linked again.
         self._taking: set[str] = set()
         self._refused: Counter[str] = Counter()
+        # What was said in the last rounds.
+        self._turns: deque[TurnSaid] = deque(maxlen=MOST_TURNS)
 
     def up(self, client: str) -> None:
         """Tells a peer that has just been linked which bans this one can show."""
@@ -73,15 +74,23 @@ class BanExchange:
         self._taking.add(client)
         self._spawn(self._take(client, frame.identity, frame.digest.hex(), frame.size, bytes(frame.data)))
 
-    async def removed(
-        self, client: str, identity: bytes, why: RemovalKind, turn: TurnSaid, find: FindBytes
-    ) -> None:
+    async def removed(self, client: str, identity: bytes, why: str, turn: TurnSaid, find: FindBytes) -> None:
         """Tells all of a member that a round removed; `turn` has what convicts it, `find` finds bytes."""
         builder = EvidenceBuilder(self._task, self._run, client, identity)
-        await self._tell_built(await asyncio.to_thread(builder.removed, why, turn, find))
+        match why:
+            case "two-words" | "wrong-mean" | "wrong-check":
+                await self._tell_built(await asyncio.to_thread(builder.removed, why, turn, find))
+            case _:
+                pass
 
-    async def convicted_by_court(self, client: str, identity: bytes, turns: Sequence[TurnSaid]) -> None:
-        """Tells all of a member whom the court convicted in the last of these turns."""
+    def round_ended(self, before: AgreedState, after: AgreedState, said: TurnSaid) -> None:
+        """Takes what was said in a round, and tells all of those whom the court convicted by it."""
+        self._turns.append(said)
+        for client, identity in before.membership.identities().items():
+            if identity in after.membership.banned and identity not in before.membership.banned:
+                self._spawn(self._convicted_by_court(client, identity, list(self._turns)))
+
+    async def _convicted_by_court(self, client: str, identity: bytes, turns: Sequence[TurnSaid]) -> None:
         builder = EvidenceBuilder(self._task, self._run, client, identity)
         await self._tell_built(await asyncio.to_thread(builder.convicted_by_court, turns))
 
@@ -112,5 +121,6 @@ class BanExchange:
 
     def _report(self, ban: StoredBan) -> None:
         found = ban.conviction
-        sentence = f"Client {found.client} is banned on evidence ({found.kind}, round {found.number})."
-        self._reporter.tell("banned", sentence, client=found.client, kind=found.kind, evidence=ban.sha256)
+        path = str(self.store.path(found.identity))
+        sentence = f"Evidence against {found.client[:6]} ({found.kind}, round {found.number}): {path}"
+        self._reporter.tell("evidence", sentence, client=found.client, kind=found.kind, file=path)

@@ -65,7 +65,7 @@ class BanStore:
         if ban is not None:
             # A failure, such as a full disk, leaves the ban until the end of the session.
             with suppress(OSError):
-                write_whole(self._path(ban.conviction.identity), evidence)
+                write_whole(self.path(ban.conviction.identity), evidence)
         return ban
 
     def bans(self) -> list[StoredBan]:
@@ -81,9 +81,13 @@ class BanStore:
         for identity, ban in self._bans.items():
             if ban.sha256 == sha256:
                 with suppress(OSError):
-                    content = self._path(identity).read_bytes()
+                    content = self.path(identity).read_bytes()
                     return content if hashlib.sha256(content).hexdigest() == sha256 else None
         return None
+
+    def path(self, identity: bytes) -> Path:
+        """Returns the file of evidence against this key."""
+        return self._folder / f"{identity.hex()}{SUFFIX}"
 
     def _take(self, evidence: bytes) -> StoredBan | None:
         conviction = convict(evidence, self._task, self._run)
@@ -94,6 +98,3 @@ class BanStore:
         ban = StoredBan(conviction, hashlib.sha256(evidence).hexdigest(), len(evidence))
         self._bans[conviction.identity] = ban
         return ban
-
-    def _path(self, identity: bytes) -> Path:
-        return self._folder / f"{identity.hex()}{SUFFIX}"

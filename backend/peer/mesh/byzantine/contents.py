@@ -27,6 +27,10 @@ class RoundContents:
         kept = self._contents.get(bytes.fromhex(sha256))
         return kept[1] if kept else None
 
+    def find_digest(self, digest: bytes) -> bytes | None:
+        """Returns the bytes of this hash; None where they are not kept."""
+        return self.find(digest.hex())
+
     def forget_before(self, number: int) -> None:
         """Drops what was added in rounds before `number`."""
         for digest in [one for one, (added, _) in self._contents.items() if added < number]:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from backend.crypto.statements import COIN_BYTES
+from backend.crypto.statements import COIN_BYTES, Statement, TurnOfRound
 from backend.errors import GroupError, WrongLengthError
 from backend.numerics.vectors import Vector
 from backend.peer.links.links import LinkManager
@@ -26,9 +26,11 @@ from backend.peer.mesh.byzantine.shown_bytes import MOST_VECTORS, ShownBytes
 from backend.peer.mesh.sender import Chunk, Sender
 from backend.protocols.mesh.byzantine import round_events as events
 from backend.protocols.mesh.byzantine.adoption import encode_state
+from backend.protocols.mesh.byzantine.evidence.evidence_turn import turn_said
 from backend.protocols.mesh.byzantine.machine import ByzantineRound
 from backend.protocols.mesh.byzantine.state import AgreedState
 from backend.protocols.mesh.byzantine.turn_log import TurnPhase
+from backend.wire.ban_evidence import TurnSaid
 from backend.wire.byzantine_bodies import CommitBody, WorkFinding
 from backend.wire.byzantine_messages import ByzantineRules, Say, Show, TellState
 from backend.wire.mesh_codec import encode_mesh
@@ -55,7 +57,8 @@ class RoundInput:
 class RoundOutcome:
     """The agreed state, and its contents where this member computed it; `proof` is for others.
 
-    `active` are those who ended with it, `work` is what they committed to.
+    `active` are those who ended with it, `work` is what they committed to, and `said` what they judged and
+    signed.
     """
 
     state: AgreedState
@@ -64,6 +67,7 @@ class RoundOutcome:
     slots: bytes
     active: tuple[str, ...]
     work: RoundWork
+    said: TurnSaid
 
 
 class UnknownStateError(GroupError):
@@ -90,7 +94,7 @@ class ByzantineExchange:
         key: bytes,
         links: LinkManager,
         contents: RoundContents,
-        on_removed: Callable[[str, str], None],
+        on_removed: Callable[[str, str, TurnSaid | None], None],
     ) -> None:
         self._order = order
         self._given = given
@@ -124,6 +128,7 @@ class ByzantineExchange:
             _toss,
         )
         self._turn = self._machine.turn.turn
+        self._active = self._machine.turn.roles.active
 
     # Calls of the averager.
 
@@ -201,6 +206,7 @@ class ByzantineExchange:
             case events.TurnBegins(_, parts, works):
                 # Effects before this one belong to the last turn.
                 self._turn = self._machine.turn.turn
+                self._active = self._machine.turn.roles.active
                 self._run_job(self._cut(parts if works else 0))
             case events.SayToAll(statement, turn):
                 self._send_all(self._signatures.say(turn, statement))
@@ -210,8 +216,8 @@ class ByzantineExchange:
                 content = np.frombuffer(self._contents.get(digest), np.uint8)
                 for client in clients:
                     self._sender.add(client, show_of(self._order, digest, len(content)), content)
-            case events.RemoveClient(client, why):
-                self._on_removed(client, why)
+            case events.RemoveClient(client, why, statements, turn):
+                self._on_removed(client, why, self._said(turn, statements) if statements else None)
             case events.FinishRound(state):
                 self._finish(state)
             case events.AdoptState(digest):
@@ -268,7 +274,14 @@ class ByzantineExchange:
             verdicts=self._signatures.signed(self._turn, verdicts),
         )
         work = RoundWork(given.state, pieces)
-        self._result.set_result(RoundOutcome(state, proof, *self._stepped, active, work))
+        judged = [log.statement_of(TurnPhase.COMMIT, one) for one in active]
+        said = self._said(self._turn, [*judged, *verdicts])
+        self._result.set_result(RoundOutcome(state, proof, *self._stepped, active, work, said))
+
+    def _said(self, turn: TurnOfRound, statements: Iterable[Statement]) -> TurnSaid:
+        """Returns statements of the last turn that began, with their signatures."""
+        attempt, signed = (self._order.round, self._order.group), self._signatures.signed(turn, statements)
+        return turn_said(self._given.state, attempt, turn.turn, self._active, signed)
 
     # Bytes of others.
 
@@ -276,7 +289,7 @@ class ByzantineExchange:
         try:
             content = self._shown[client].take(frame)
         except WrongLengthError as error:
-            self._on_removed(client, str(error))
+            self._on_removed(client, str(error), None)
             return
         if content is not None:
             self._run_job(self._keep_shown(frame.digest, content))

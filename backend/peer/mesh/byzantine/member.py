@@ -65,12 +65,23 @@ class ByzantineMember:
         self._learner = ByzantineLearner(
             client, identity, self._states, self._transfer, judge, weights, sources, jobs, reporter
         )
-        self._averager = ByzantineAverager(
-            links, key, self._states, contents, self._transfer, jobs, reporter, send, post, spawn, declines
-        )
         task = links.local.task
         store = BanStore(folder, address, task, rules.run)
         self._bans = BanExchange(task, rules.run, store, links, transfer, reporter, spawn)
+        self._averager = ByzantineAverager(
+            links,
+            key,
+            self._states,
+            contents,
+            self._transfer,
+            jobs,
+            reporter,
+            self._bans,
+            send,
+            post,
+            spawn,
+            declines,
+        )
         self._is_read = False
 
     async def train(self, job: TrainingJob[Train], entered: Entered) -> TrainedWork | None:

@@ -133,7 +133,7 @@ async def test_a_ban_reaches_all_and_who_comes_later(tmp_path: Path) -> None:
         third.bans.up(second.member.own.client)
         await until(lambda: newcomer.store.is_banned(identity))
         assert newcomer.store.find(hashlib.sha256(GUILTY).hexdigest()) == GUILTY
-        assert [event for event, _ in newcomer.told] == ["banned"]
+        assert [event for event, _ in newcomer.told] == ["evidence"]
 
 
 async def test_forged_evidence_is_told_to_the_person_and_to_nobody_else(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ async def test_forged_evidence_is_told_to_the_person_and_to_nobody_else(tmp_path
         liar.member.links.send(honest.member.own.client, true)
         third.member.links.send(honest.member.own.client, true)
         await until(lambda: honest.store.is_banned(TURN.identity(LIAR)))
-        assert [event for event, _ in honest.told] == ["unsafe"] * MOST_REFUSED + ["banned"]
+        assert [event for event, _ in honest.told] == ["unsafe"] * MOST_REFUSED + ["evidence"]
         assert not honest.store.is_banned(TURN.identity(OTHER))
         assert "convicts nobody" in honest.told[0][1]["sentence"]
         assert len(GUILTY) < MOST_INLINE

@@ -47,6 +47,10 @@ def test_a_peer_that_flips_the_sign_of_its_work_is_banned_by_all_and_the_others_
     state = company.state(1)
     assert len(state.membership.banned) == 1
     assert len(state.membership.seats) == 3
+    for number in (1, 2, 3):
+        [found] = company.convictions(number)
+        assert (found.kind, found.identity) == ("majority", state.membership.banned[0])
+        assert found.client == found.target
 
 
 def test_a_newcomer_earns_a_seat_by_work_that_is_checked_and_counts_only_then(

@@ -13,6 +13,7 @@ from backend.errors import GroupError
 from backend.peer.mesh.byzantine.exchange import ByzantineExchange
 from backend.protocols.mesh.byzantine import round_events as events
 from backend.protocols.mesh.byzantine.adoption import is_proven
+from backend.protocols.mesh.byzantine.evidence.building import EvidenceBuilder
 from backend.protocols.mesh.byzantine.roles import roles_of
 from tests.support.peer.byzantine_groups import (
     byzantine_peers,
@@ -94,6 +95,11 @@ async def _convicted(folder: Path, liar: type[ByzantineExchange], why: str) -> N
         assert all((client, why) in member.removed for member in members[:3])
         is_banned = identities_of(members)[client] in outcome.state.membership.banned
         assert is_banned == why.startswith("wrong")
+        for member in members[:3] if is_banned else ():
+            builder = EvidenceBuilder(TASK, rules.run, client, identities_of(members)[client])
+            said, find = member.convicting[client], member.contents.find_digest
+            built = builder.removed("wrong-mean" if why == "wrong-mean" else "wrong-check", said, find)
+            assert built is not None
         moved, mean = np.frombuffer(outcome.weights, "<f4"), np.mean(updates_of(4)[:3], axis=0)
         assert np.allclose(moved, 0.5 * 1.9 * mean, atol=1e-6)
 
