@@ -37,6 +37,10 @@ class StateObserver:
             while len(self._first) > _MOST_FIRST:
                 del self._first[next(iter(self._first))]
 
+    def bans(self, identity: bytes) -> bool:
+        """Whether the newest state bans this key."""
+        return self.newest is not None and identity in self.newest.membership.banned
+
     def told(self, client: str, frame: TellState, identities: Mapping[str, bytes]) -> AgreedState | None:
         """Takes the state that `client` tells; returns it if it is newer, and proven.
 
