@@ -20,7 +20,7 @@ from tests.support.web.mesh_client import MeshPeer, address_of
 def first_proof(
     peers: Sequence[MeshPeer], order: Group, weights: bytes, signers: Sequence[MeshPeer]
 ) -> TellState:
-    """Returns what tells that `peers`, the founders, made `weights` in their first group, signed by `signers`."""
+    """Returns what tells that `peers`, the founders, made `weights` in their first group."""
     entered = peers[0].entered
     rules = entered.byzantine
     assert rules is not None
