@@ -77,7 +77,10 @@ def _figures(options: argparse.Namespace) -> dict[str, Any]:
         return settings | {"peers": _SYBIL_PEERS, "rows": found}
     if options.lies:
         rounds = options.rounds or _LIES_ROUNDS
-        found = [lies_row(task, name, peers, options.colluders + 1, rounds, seed) for name in options.lies]
+        found = [
+            lies_row(task, name, peers, options.colluders + 1, rounds, seed, options.radius)
+            for name in options.lies
+        ]
         return settings | {"rows": found}
     table = Table(
         task,
@@ -131,7 +134,7 @@ def _options() -> argparse.Namespace:
         "--owner-lies",
         dest="lies",
         action="store_const",
-        const=["owner-lies", "owner-lies-far"],
+        const=["owner-lies", "owners-lie", "owner-lies-far"],
         help="means that are wrong by less, and by more, than `far`",
     )
     parser.add_argument("--sybil", type=int, default=0, help="so many newcomers of one owner")

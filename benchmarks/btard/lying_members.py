@@ -26,6 +26,7 @@ _HIDDEN, _BEYOND = 3.0, 20.0
 
 LIES: Mapping[str, Callable[[list[str]], StatementLies]] = {
     "owner-lies": lambda liars: LyingOwner(liars, _HIDDEN),
+    "owners-lie": lambda liars: LyingOwner(liars, _HIDDEN, owners=len(liars)),
     "owner-lies-far": lambda liars: LyingOwner(liars, _BEYOND),
     "false-accuser": FalseAccuser,
     "equivocation": Equivocator,
@@ -33,21 +34,34 @@ LIES: Mapping[str, Callable[[list[str]], StatementLies]] = {
 }
 
 
-def lies_row(task: PictureTask, name: str, peers: int, liars: int, rounds: int, seed: int) -> dict[str, Any]:
+def lies_row(
+    task: PictureTask,
+    name: str,
+    peers: int,
+    liars: int,
+    rounds: int,
+    seed: int,
+    radius: float | None = None,
+) -> dict[str, Any]:
     """Returns what becomes of `liars` that tell the lies `name` from round 10 on, in so many rounds.
 
-    `farthest_decided` is the largest distance, in radii, of a mean that was decided from the right one.
+    `farthest_decided` is the largest distance, in radii, of a mean that was decided from the right one,
+    `radius_growth` the largest radius since round 10, in multiples of that of round 10.
     """
-    trial = Trial(task, rounds, seed, peers=peers, byzantine=liars)
+    trial = Trial(task, rounds, seed, peers=peers, byzantine=liars, radius=radius)
     lies = {client: LIES[name](trial.liars) for client in trial.liars}
     mesh = LocalMesh(trial, lies, lies_from=_START)
     identities = {mesh.peers[client].identity for client in trial.liars}
     farthest, last, lost, banned = 0.0, None, 0, frozenset[bytes]()
+    radii, curve = list[float](), list[float]()
     while mesh.state.round + lost < rounds:
         if not mesh.play_round():
             lost += 1
             continue
         farthest = max(farthest, _farthest(trial, mesh.honest[0].past[mesh.state.round]))
+        if mesh.state.round >= _START - 1:
+            radii.append(mesh.state.radius)
+            curve.append(task.accuracy(mesh.honest[0].weights))
         now = frozenset(mesh.state.membership.banned)
         if now > banned:
             banned, last = now, mesh.state.round - _START + 1
@@ -61,6 +75,9 @@ def lies_row(task: PictureTask, name: str, peers: int, liars: int, rounds: int, 
         "seats_of_liars": len(seats.intersection(trial.liars)),
         "seats_of_honest": len(seats.difference(trial.liars)),
         "farthest_decided": round(farthest, 3),
+        "radius_growth": round(max(radii) / radii[0], 2),
+        "accuracy_lowest": round(min(curve), 4),
+        "accuracy": round(curve[-1], 4),
         "different_bits": mesh.different_bits,
         "lost": lost,
         "exchanges": mesh.exchanges,

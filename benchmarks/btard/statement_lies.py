@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from backend.crypto.statements import Statement
 from backend.protocols.mesh.byzantine.round_events import MeanMade, MeansChecked, RoundEvent
+from backend.protocols.mesh.byzantine.turn import Turn
 from backend.wire.byzantine_bodies import CommitBody, WorkFinding, decode_body, encode_body
 from benchmarks.btard.mesh_peer import MeshPeer
 from benchmarks.btard.round_arithmetic import RoundArithmetic
@@ -63,41 +64,40 @@ class CoinKeeper(StatementLies):
 
 
 class LyingOwner(StatementLies):
-    """The first liar left moves its mean by so many `radii`; the others hide it by false numbers about it.
+    """The first `owners` liars left move their means by so many `radii`; all others hide it by false numbers.
 
-    Together they bring the sum of all products of this part to zero, and call its mean near.
+    Together they bring the sum of all products of such a part to zero, and call its mean near.
     """
 
-    def __init__(self, fellows: Collection[str], radii: float) -> None:
+    def __init__(self, fellows: Collection[str], radii: float, owners: int = 1) -> None:
         super().__init__(fellows)
-        self._radii = radii
+        self._radii, self._owners = radii, owners
 
     def computed(self, liar: MeshPeer, event: RoundEvent, arithmetic: RoundArithmetic) -> RoundEvent:
         turn = liar.machine.turn if liar.machine is not None else None
-        working = [one for one in turn.roles.workers if one in self.fellows] if turn is not None else []
-        if turn is None or not working or not turn.radius:
+        if turn is None or not turn.radius or liar.client not in turn.roles.workers:
             return event
-        owner = working[0]
-        if isinstance(event, MeanMade) and liar.client == owner:
+        working = [one for one in turn.roles.workers if one in self.fellows]
+        owners = working[: self._owners]
+        if isinstance(event, MeanMade) and liar.client in owners:
             moved = arithmetic.vector(event.digest) + np.float32(self._radii * turn.radius)
             return MeanMade(arithmetic.keep(moved))
-        if isinstance(event, MeansChecked) and liar.client in working[1:]:
-            return _hidden(liar, event, owner, len(working) - 1, arithmetic)
+        if isinstance(event, MeansChecked):
+            hidden = [owner for owner in owners if owner != liar.client]
+            return _hidden(turn, event, hidden, len(working) - 1, arithmetic)
         return event
 
 
 def _hidden(
-    liar: MeshPeer, event: MeansChecked, owner: str, colluders: int, arithmetic: RoundArithmetic
+    turn: Turn, event: MeansChecked, owners: Collection[str], colluders: int, arithmetic: RoundArithmetic
 ) -> MeansChecked:
-    """Returns false numbers about the part of `owner`: each of the colluders hides the same share."""
-    assert liar.machine is not None
-    turn = liar.machine.turn
-    part, mean = turn.roles.workers.index(owner), turn.statements.means()[owner]
-    radius, coin = turn.part_radius(part), turn.tossed()
-    total = 0.0
-    for piece in turn.pieces_of(part):
-        total += arithmetic.numbers(piece, mean, radius, coin, part)[0]
+    """Returns false numbers about the parts of `owners`: each of the colluders hides the same share."""
     products, lengths = list(event.products), list(event.lengths)
-    products[part] -= total / colluders
-    lengths[part] = 0.0
+    for owner in owners:
+        part, mean = turn.roles.workers.index(owner), turn.statements.means()[owner]
+        radius, coin, total = turn.part_radius(part), turn.tossed(), 0.0
+        for piece in turn.pieces_of(part):
+            total += arithmetic.numbers(piece, mean, radius, coin, part)[0]
+        products[part] -= total / colluders
+        lengths[part] = 0.0
     return MeansChecked(products, lengths, event.own_products, event.own_lengths)
