@@ -31,17 +31,22 @@ _PICTURES, _TEST_PICTURES = 10_000, 2000
 
 @dataclass(frozen=True)
 class Pictures:
-    """Examples `x` [n, values], about 0 to 1, with their classes `y` [n]."""
+    """Examples `x` [n, values], with their classes `y` [n]."""
 
     x: Vector
     y: NDArray[np.int64]
 
 
 class PictureTask:
-    """A task with `hidden` units. `train` is cut into public shards; accuracy is that of `held_out`."""
+    """A task with `hidden` units, trained at the outer `rate`.
 
-    def __init__(self, name: str, train: Pictures, held_out: Pictures, hidden: int) -> None:
-        self.name, self.train, self.held_out = name, train, held_out
+    `train` is cut into public shards; accuracy is that of `held_out`.
+    """
+
+    def __init__(
+        self, name: str, train: Pictures, held_out: Pictures, hidden: int, rate: float = 0.1
+    ) -> None:
+        self.name, self.train, self.held_out, self.rate = name, train, held_out, rate
         inputs = train.x.shape[1]
         self._shapes = [(inputs, hidden), (hidden,), (hidden, CLASSES), (CLASSES,)]
         self._ends = [0, *np.cumsum([int(np.prod(shape)) for shape in self._shapes]).tolist()]
@@ -101,7 +106,7 @@ def open_task(name: str) -> PictureTask:
     train, test = data / "cifar10_train.zip", data / "cifar10_test.zip"
     if not (train.is_file() and test.is_file()):
         raise DataError(f"There is no CIFAR-10 in {data}; set MINGA_DATA to the folder with the real data.")
-    return PictureTask(name, _photographs(train, _PICTURES), _photographs(test, _TEST_PICTURES), 32)
+    return PictureTask(name, _photographs(train, _PICTURES), _photographs(test, _TEST_PICTURES), 32, 0.02)
 
 
 def _digits() -> PictureTask:
@@ -130,7 +135,7 @@ def _photographs(archive: Path, count: int) -> Pictures:
         for number, label in enumerate(sorted({name.partition("/")[0] for name in names})):
             for name in [one for one in names if one.startswith(f"{label}/")][: count // CLASSES]:
                 picture = np.asarray(Image.open(io.BytesIO(images.read(name))), np.float32)
-                x.append(picture.ravel() / 255.0)
+                x.append((picture.ravel() - 120.0) / 64.0)
                 y.append(number)
     order = np.random.default_rng(0).permutation(len(y))
     return Pictures(np.stack(x)[order], np.array(y, np.int64)[order])

@@ -28,7 +28,7 @@ MEASURED = 10
 class Trial:
     """A training of `peers`, of which the first `byzantine` are liars; `seed` draws all that is random.
 
-    `rate` is the outer learning rate, which falls to 0 by half a cosine. `radius` is per root of a part's
+    The outer learning rate of the task falls to 0 by half a cosine. `radius` is per root of a part's
     size, None to measure it. Parts are values one after another if `contiguous`, else of all layers.
     """
 
@@ -41,7 +41,6 @@ class Trial:
     radius: float | None = None
     validators: int = 1
     batch: int = 8
-    rate: float = 0.1
     contiguous: bool = False
 
     @property
@@ -73,7 +72,7 @@ class Trial:
 
     def outer(self, number: int, mean: Vector, weights: Vector, slots: Vector) -> tuple[Vector, Vector]:
         """Returns weights [P] and momentum after the outer step of round `number` by the mean update [P]."""
-        rate = self.rate * 0.5 * (1.0 + math.cos(math.pi * (number - 1) / self.rounds))
+        rate = self.task.rate * 0.5 * (1.0 + math.cos(math.pi * (number - 1) / self.rounds))
         step, velocity = outer_step(_KIND, rate, _MOMENTUM, mean, len(mean), slots)
         with np.errstate(all="ignore"):
             return weights + step, velocity
