@@ -16,7 +16,7 @@ from backend.protocols.mesh.byzantine.state import AgreedState
 from backend.wire.ban_evidence import MOST_TURNS, BanEvidence, TurnSaid, encode_evidence
 from backend.wire.byzantine_messages import TellEvidence
 
-# After so many times that its evidence convicted nobody, a peer's evidence is not looked at any more.
+# After so many times that its evidence convicted nobody, or did not come, a peer's evidence is ignored.
 MOST_REFUSED = 3
 
 
@@ -101,7 +101,10 @@ class BanExchange:
     async def _take(self, client: str, identity: bytes, digest: str, size: int, data: bytes) -> None:
         try:
             content = data if len(data) == size else await self._source.fetch(digest, size, [client])
-            if content is not None and not self.store.is_banned(identity):
+            if content is None:
+                # It takes time of other downloads, too.
+                self._refused[client] += 1
+            elif not self.store.is_banned(identity):
                 await self._add(content)
         except EvidenceError as error:
             self._refused[client] += 1

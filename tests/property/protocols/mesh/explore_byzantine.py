@@ -17,6 +17,7 @@ from multiprocessing import get_context
 from backend.protocols.mesh.byzantine.evidence.building import EvidenceBuilder
 from backend.protocols.mesh.byzantine.outcome import CONVICTED
 from backend.protocols.mesh.byzantine.state import AgreedState
+from backend.wire.ban_evidence import MOST_TURNS
 from tests.support.protocols.byzantine.member_host import Host, hashed_keys
 from tests.support.protocols.byzantine.schedules import schedule
 from tests.support.protocols.byzantine.world import World
@@ -65,27 +66,25 @@ def check(world: World, liars: list[str], sleepers: list[str]) -> None:
 
 def _check_evidence(world: World) -> None:
     """Raises AssertionError where a member was banned whom no honest one can convict before strangers."""
-    convicted = {
-        client for host in world.honest for client in host.convicting if _builds(world, host, client)
-    }
     banned = {
         client
         for host in world.honest
-        if isinstance(host.result, AgreedState)
-        for client, why in host.removed.items()
-        if why in CONVICTED
+        if isinstance(host.result, AgreedState) and host.state is not None
+        for client, identity in host.state.membership.identities().items()
+        if identity in host.result.membership.banned and identity not in host.state.membership.banned
     }
-    assert banned <= convicted, f"nothing convicts {sorted(banned - convicted)}"
+    lacking = [one for one in sorted(banned) if not any(_builds(world, host, one) for host in world.honest)]
+    assert not lacking, f"nothing convicts {lacking}"
 
 
 def _builds(world: World, host: Host, client: str) -> bool:
     held = {digest: vector.tobytes() for digest, vector in host.held.items()}
     builder = EvidenceBuilder("digits", "ab" * 32, client, world.identities[client])
-    match host.removed[client]:
+    match host.removed.get(client):
         case "two-words" | "wrong-mean" | "wrong-check" as why:
             return builder.removed(why, host.convicting[client], held.get) is not None
         case _:
-            return False
+            return builder.convicted_by_court(host.records[-MOST_TURNS:]) is not None
 
 
 def _check_membership(world: World, state: AgreedState, sleepers: list[str]) -> None:

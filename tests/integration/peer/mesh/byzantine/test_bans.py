@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from backend.errors import EvidenceError
 from backend.peer.mesh.byzantine import banned
 from backend.peer.mesh.byzantine.ban_exchange import MOST_REFUSED, BanExchange
 from backend.peer.mesh.byzantine.banned import BanStore
 from backend.peer.mesh.weight_transfer import WeightTransfer
+from backend.protocols.mesh.byzantine.state import WorkCase
 from backend.wire.ban_evidence import encode_evidence
-from backend.wire.byzantine_bodies import MadeBody
+from backend.wire.byzantine_bodies import MadeBody, WorkFinding
 from backend.wire.byzantine_messages import MOST_INLINE, TellEvidence
 from backend.wire.peer_messages import Fetch, PeerFrame, Weights
 from tests.support.peer.linked_peers import Member, company, until
@@ -94,8 +96,19 @@ class Witness:
         self.told: list[tuple[str, dict[str, Any]]] = []
         self.store = store_of(folder / member.own.client)
         self.transfer = WeightTransfer(member.links, self.store.find, asyncio.create_task)
-        self.bans = BanExchange(TASK, RUN, self.store, member.links, self.transfer, self, asyncio.create_task)
+        self.bans = BanExchange(TASK, RUN, self.store, member.links, self, self, self.spawn)
+        self.fetched = 0
+        self.tasks: list[asyncio.Task[None]] = []
         member.received = self.received  # type: ignore[method-assign]
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        self.tasks.append(asyncio.create_task(work))
+        return self.tasks[-1]
+
+    async def fetch(self, sha256: str, size: int, clients: Sequence[str]) -> bytes | None:
+        """Fetches from peers, and counts it."""
+        self.fetched += 1
+        return await self.transfer.fetch(sha256, size, clients)
 
     def tell(self, event: str, sentence: str, **values: Any) -> None:
         self.told.append((event, {"sentence": sentence, **values}))
@@ -134,6 +147,30 @@ async def test_a_ban_reaches_all_and_who_comes_later(tmp_path: Path) -> None:
         await until(lambda: newcomer.store.is_banned(identity))
         assert newcomer.store.find(hashlib.sha256(GUILTY).hexdigest()) == GUILTY
         assert [event for event, _ in newcomer.told] == ["evidence"]
+
+
+async def test_whom_the_court_of_a_round_bans_is_told_to_all(tmp_path: Path) -> None:
+    judges = [one for one in KEYS if one != LIAR]
+    state = replace(TURN.state, court=(WorkCase(LIAR, 5, OTHER),))
+    judgements = {one: [WorkFinding(LIAR, 5, "other")] for one in judges}
+    turn, identity = PlayedTurn(KEYS, state, judgements=judgements), TURN.identity(LIAR)
+    after = replace(state, membership=replace(state.membership, banned=(identity,)))
+    async with witnesses(tmp_path) as (first, second, _):
+        first.bans.round_ended(state, after, turn.of(turn.all("commit")))
+        await until(lambda: second.store.is_banned(identity))
+        [ban] = second.store.bans()
+        assert (ban.conviction.kind, ban.conviction.accuser) == ("majority", OTHER)
+
+
+async def test_who_announces_evidence_and_does_not_send_it_is_asked_no_more(tmp_path: Path) -> None:
+    async with witnesses(tmp_path) as (liar, honest, _):
+        for number in range(MOST_REFUSED + 1):
+            frame = TellEvidence(
+                identity=TURN.identity(OTHER), digest=bytes([number] * 32), size=9, data=memoryview(b"")
+            )
+            honest.bans.received(liar.member.own.client, frame)
+            await asyncio.gather(*honest.tasks)
+        assert honest.fetched == MOST_REFUSED
 
 
 async def test_forged_evidence_is_told_to_the_person_and_to_nobody_else(tmp_path: Path) -> None:
