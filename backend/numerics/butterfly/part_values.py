@@ -1,4 +1,8 @@
-"""What members compute of the bytes of pieces and means: the same for all, whatever a liar sent."""
+"""What members compute of the bytes of pieces and means: the same for all, whatever a liar sent.
+
+The twin is webapp/static/src/core/numerics/butterfly/part-values.ts; tests/contract/vectors/butterfly.json
+binds their bits.
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from backend.numerics import philox
+from backend.numerics.aggregation.result_agreement import likeness
 from backend.numerics.butterfly.clipped_mean import clipped_mean
+from backend.numerics.butterfly.part_values import mean_of_part, part_numbers, part_values
 from backend.numerics.butterfly.projection import projection_product
 from backend.numerics.vectors import Vector
 from tests.contract.vectors import write
@@ -39,6 +41,7 @@ def case(seed: int, members: int, liars: int, values: int, radius: float) -> dic
     made = clipped_mean(pieces, radius)
     coin = (seed << 40) + 12_345
     products = [projection_product(piece, made.mean, radius, coin, seed) for piece in pieces]
+    alike = likeness(pieces[0], made.mean)
     return {
         "seed": seed,
         "members": members,
@@ -50,6 +53,23 @@ def case(seed: int, members: int, liars: int, values: int, radius: float) -> dic
         "sha256": hashlib.sha256(made.mean.astype("<f4").tobytes()).hexdigest(),
         "lengths": made.lengths,
         "products": products,
+        "likeness": {"distance": alike.distance, "cosine": alike.cosine},
+        "unmeasured": unmeasured(pieces, coin, seed),
+    }
+
+
+def unmeasured(pieces: Vector, coin: int, part: int) -> dict[str, Any]:
+    """The mean and numbers before the first radius was measured; the last piece is not finite."""
+    size = pieces.shape[1]
+    spoiled = pieces.copy()
+    spoiled[-1, size // 2] = np.nan
+    taken = [part_values(row.astype("<f4").tobytes(), size) for row in spoiled]
+    mean = mean_of_part(taken, 0.0)
+    products, lengths = part_numbers(taken, mean, 0.0, coin, part)
+    return {
+        "sha256": hashlib.sha256(mean.astype("<f4").tobytes()).hexdigest(),
+        "products": products,
+        "lengths": lengths,
     }
 
 

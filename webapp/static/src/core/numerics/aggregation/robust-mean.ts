@@ -63,7 +63,7 @@ function columns(rows: readonly Float32Array[], reduce: (column: Float32Array) =
 }
 
 /** Returns the median of ascending values; of two in the middle their mean. */
-function median(values: Float32Array | Float64Array): number {
+export function median(values: Float32Array | Float64Array): number {
   const half = values.length >> 1;
   const upper = values[half] as number;
   return values.length % 2 === 1 ? upper : ((values[half - 1] as number) + upper) / 2;

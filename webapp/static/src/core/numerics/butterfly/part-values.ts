@@ -1,22 +1,26 @@
 /**
  * What members compute of the bytes of pieces and means: the same for all, whatever a liar sent. The twin is
- * backend/numerics/butterfly/part_values.py.
+ * backend/numerics/butterfly/part_values.py; tests/contract/vectors/butterfly.json binds their bits.
  */
 
-import { medians } from "../aggregation/robust-mean";
+import { median, medians } from "../aggregation/robust-mean";
 import { clippedMean, distance } from "./clipped-mean";
-import { type Projection, projectionProduct } from "./projection";
+import { projectionProduct } from "./projection";
 
-const VALUE_BYTES = 4;
+/** By piece: its product with a random vector, and its distance from the mean. */
+export interface PartNumbers {
+  readonly products: readonly number[];
+  readonly lengths: readonly number[];
+}
 
 /**
  * Returns the values of a piece or mean, little-endian float32. Bytes of another length, or with NaN or infinity, count
  * as zeros: they are wrong work, and everybody must compute the same with them.
  */
-export function partValues(content: Uint8Array, size: number): Float32Array {
-  if (content.length !== VALUE_BYTES * size) return new Float32Array(size);
-  const view = new DataView(content.buffer, content.byteOffset, content.byteLength);
-  const values = Float32Array.from({ length: size }, (_, i) => view.getFloat32(VALUE_BYTES * i, true));
+export function partValues(content: Uint8Array, size: number): Float32Array<ArrayBuffer> {
+  if (content.length !== 4 * size) return new Float32Array(size);
+  // A copy, because the bytes may begin anywhere in their buffer.
+  const values = new Float32Array(content.slice().buffer);
   return values.every(Number.isFinite) ? values : new Float32Array(size);
 }
 
@@ -29,18 +33,24 @@ export function meanOfPart(pieces: readonly Float32Array[], radius: number): Flo
 }
 
 /**
- * Returns a piece's product with the random vector of the part, and its distance from the mean. Before the first radius
- * was measured (`radius` 0), the product is of the whole difference up to length 1.
+ * Returns each piece's product with the random vector of `part`, and its distance from the mean. `coin` is below 2**53.
+ * Before the first radius was measured (`radius` 0), products are of whole differences up to length 1.
  */
-export function partNumbers(piece: Float32Array, projection: Projection): readonly [number, number] {
-  const { mean, radius } = projection;
-  return [projectionProduct(piece, { ...projection, radius: radius || 1 }), distance(piece, mean)];
+export function partNumbers(
+  pieces: readonly Float32Array[],
+  mean: Float32Array,
+  radius: number,
+  coin: number,
+  part: number,
+): PartNumbers {
+  const projection = { mean, radius: radius || 1, coin, part };
+  return {
+    products: pieces.map((piece) => projectionProduct(piece, projection)),
+    lengths: pieces.map((piece) => distance(piece, mean)),
+  };
 }
 
 function ownRadius(pieces: readonly Float32Array[]): number {
   const middle = medians(pieces);
-  const lengths = pieces.map((piece) => distance(piece, middle)).sort((a, b) => a - b);
-  const half = lengths.length >> 1;
-  const upper = lengths[half] as number;
-  return (lengths.length % 2 === 1 ? upper : ((lengths[half - 1] as number) + upper) / 2) || 1;
+  return median(Float64Array.from(pieces, (piece) => distance(piece, middle)).sort()) || 1;
 }
