@@ -19,6 +19,7 @@ import { watchSleep } from "../transports/page-lifecycle";
 import type { Transport } from "../transports/socket";
 import { Averager } from "./averager";
 import { linkTargets } from "./link-targets";
+import { ResultSigner } from "./result-signer";
 import { ServerlessRunner } from "./serverless-runner";
 import type { WeightCache } from "./weight-store";
 import { WeightTransfer } from "./weight-transfer";
@@ -53,6 +54,7 @@ export interface PeerDirectoryOptions {
 export class PeerDirectory {
   readonly client: string;
   readonly links: LinkManager;
+  readonly results: ResultSigner;
   readonly averager: Averager;
   readonly serverless: ServerlessRunner;
   readonly #options: PeerDirectoryOptions;
@@ -67,18 +69,10 @@ export class PeerDirectory {
     this.client = entered.client;
     this.links = this.#makeLinks();
     this.#transfer = new WeightTransfer(this.links, holdings);
-    this.averager = new Averager({
-      task: entered.task,
-      own: entered.client,
-      identity,
-      links: this.links,
-      holdings,
-      identityOf: (other) => this.#members.find((one) => one.client === other)?.identity ?? null,
-      ended,
-      certified,
-      declines,
-      changed,
-    });
+    const [task, own, links] = [entered.task, entered.client, this.links];
+    const identityOf = (other: string) => this.#members.find((one) => one.client === other)?.identity ?? null;
+    this.results = new ResultSigner({ task, own, identity, links, identityOf, ended, certified, changed });
+    this.averager = new Averager({ task, own, links, holdings, results: this.results, declines });
     this.serverless = new ServerlessRunner({ own: entered.client, links: this.links, tell, hasten });
     this.#unwatchSleep = watchSleep(this.links);
     this.#scheduleReport(LINKS_EVERY);
@@ -110,7 +104,7 @@ export class PeerDirectory {
 
   /** Selects link targets: some of all peers, and the members of the last group. */
   updateTargets(): void {
-    const group = this.#options.group() ?? this.averager.view?.order;
+    const group = this.#options.group() ?? this.results.view?.order;
     const clients = this.#members.map(({ client }) => client);
     this.links.setTargets([...linkTargets(this.client, clients), ...(group?.members ?? [])]);
   }

@@ -103,7 +103,7 @@ export class MeshSession {
       members: this.#directory?.members ?? [],
       links: links?.view ?? [],
       strangers: links?.strangers ?? [],
-      group: this.#directory?.averager.view ?? null,
+      group: this.#directory?.results.view ?? null,
       serverless: this.#directory?.serverless.view ?? null,
     };
   }

@@ -4,7 +4,7 @@ import type { MemberState } from "../../protocol/mesh/member";
 import type { NeighbourInfo, ServerToPeer } from "../../protocol/wire/mesh";
 import { NOTHING_SHOWN, type SessionView } from "../session/session-loop";
 import type { LinkView } from "../transports/links";
-import type { GroupView } from "./averager";
+import type { GroupView } from "./result-signer";
 import type { ServerlessView } from "./serverless-runner";
 
 /** What the page shows. Times are those of `performance.now()`. */
