@@ -2,7 +2,7 @@
 
 import { encode } from "@msgpack/msgpack";
 import type { Checked, MessageOf } from "./fields";
-import type { byzantineTerms } from "./generated/byzantine-messages";
+import type { byzantineRules, byzantineTerms } from "./generated/byzantine-messages";
 import { CHUNK_BYTES } from "./generated/fields";
 import {
   MESH_PROTOCOL,
@@ -31,6 +31,7 @@ export type Way = Checked<typeof way>;
 export type PushSumMeasure = Checked<typeof measure>;
 export type Certificate = Checked<typeof certificate>;
 export type Outer = Checked<typeof outer>;
+export type ByzantineRules = Checked<typeof byzantineRules>;
 export type ByzantineTerms = Checked<typeof byzantineTerms>;
 export type NeighbourInfo = Checked<typeof neighbour>;
 export type PeerToServer = MessageOf<typeof peerToServer>;
