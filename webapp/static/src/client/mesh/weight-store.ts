@@ -9,9 +9,11 @@ import { BrowserStore } from "../../core/data/storage";
 import type { Certificate } from "../../protocol/wire/mesh";
 
 /** The newest weights, and those of the round before, which a new peer may still be fetching. */
-const MOST_HELD = 2;
+const MOST_CACHED = 2;
 
 export class WeightCache {
+  /** How many weights are kept. */
+  most = MOST_CACHED;
   /** The last weights that were kept, by their SHA-256. */
   readonly #weights = new Map<string, Bytes>();
 
@@ -21,7 +23,7 @@ export class WeightCache {
     this.#weights.delete(hash);
     this.#weights.set(hash, content);
     for (const oldest of this.#weights.keys()) {
-      if (this.#weights.size <= MOST_HELD) break;
+      if (this.#weights.size <= this.most) break;
       this.#weights.delete(oldest);
     }
     return hash;

@@ -1,9 +1,11 @@
-/** Transfers weights from peer to peer: for new peers, and for those that missed a round. */
+/**
+ * Transfers weights from peer to peer, for new peers and for those that missed a round; and other bytes by their
+ * SHA-256.
+ */
 
 import { type Bytes, sha256, toHex } from "../../core/crypto/bytes";
 import type { PeerFrame } from "../../protocol/wire/mesh";
 import { type LinkManager, MOST_BUFFERED } from "../transports/links";
-import type { WeightCache } from "./weight-store";
 
 /** Seconds without data after which a peer that sends weights is given up for another. */
 const PATIENCE = 5;
@@ -20,7 +22,14 @@ interface IncomingWeights {
   readonly report: (more: boolean) => void;
 }
 
+/** The bytes that this peer has, by their SHA-256. */
+export interface Holdings {
+  find(hash: string): Bytes | null;
+}
+
 export class WeightTransfer {
+  /** Downloads are made one after the other. */
+  #downloading: Promise<unknown> = Promise.resolve();
   #incoming: IncomingWeights | null = null;
   /** The transfer to each peer, by the number of its request: a newer request ends the older one. */
   readonly #served = new Map<string, number>();
@@ -28,14 +37,20 @@ export class WeightTransfer {
 
   constructor(
     private readonly links: LinkManager,
-    private readonly holdings: WeightCache,
+    private readonly holdings: Holdings,
   ) {}
 
   /**
-   * Returns the weights of that hash, `size` bytes long, from the first of `clients` that has them. Bytes from a peer
-   * that went away are kept. Returns null if no peer has the weights.
+   * Returns the bytes of that hash, of which there are `size`, from the first of `clients` that has them. Bytes from a
+   * peer that went away are kept. Returns null if no peer has them.
    */
-  async fetch(hash: string, size: number, clients: readonly string[]): Promise<Bytes | null> {
+  fetch(hash: string, size: number, clients: readonly string[]): Promise<Bytes | null> {
+    const fetched = this.#downloading.then(() => this.#fetch(hash, size, clients));
+    this.#downloading = fetched;
+    return fetched;
+  }
+
+  async #fetch(hash: string, size: number, clients: readonly string[]): Promise<Bytes | null> {
     const content = new Uint8Array(size);
     let filled = 0;
     for (const client of clients) {

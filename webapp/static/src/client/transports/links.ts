@@ -166,6 +166,16 @@ export class LinkManager {
     return this.#neighbours.get(client)?.way ?? null;
   }
 
+  /** The peers to which there is a link. */
+  get linked(): readonly string[] {
+    return [...this.#neighbours.values()].filter(({ way }) => way !== null).map(({ client }) => client);
+  }
+
+  /** Returns the key of a peer, which links to it prove; null for one that is unknown or refused. */
+  identityOf(client: string): Uint8Array | null {
+    return this.#neighbours.get(client)?.identity ?? null;
+  }
+
   /** Resolves when fewer than `below` bytes wait for this peer, or when there is no link. */
   drained(client: string, below: number): Promise<void> {
     return this.#backpressure.wait(client, below);

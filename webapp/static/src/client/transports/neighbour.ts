@@ -36,13 +36,13 @@ export class NeighbourLinks {
 
   constructor(
     readonly client: string,
-    key: Uint8Array,
+    readonly identity: Uint8Array,
     possible: Iterable<Way>,
     context: LinkContext,
   ) {
     this.#context = context;
     this.#keepalive = new Keepalive(context.now());
-    this.#attempts = new LinkAttempts({ client, key, possible: new Set(possible) }, context, {
+    this.#attempts = new LinkAttempts({ client, key: identity, possible: new Set(possible) }, context, {
       inUse: () => this.#channel,
       changed: () => this.#pick(),
       received: (channel, frame) => this.#receive(channel, frame),

@@ -19,6 +19,11 @@ type AveragingAnswers = {
   keep_mean: "mean_kept";
   copy_mean: "mean_copied";
   take: "taken";
+  make_mean: "mean_made";
+  check_means: "means_checked";
+  remake_mean: "mean_remade";
+  take_step: "step_taken";
+  compare: "compared";
 };
 
 function spawnWorker(): Worker {

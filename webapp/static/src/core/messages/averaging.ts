@@ -9,10 +9,12 @@ import type { Reducer } from "../numerics/aggregation/part-mean";
 import type { Precision } from "../numerics/aggregation/precision";
 import type { PartSubject } from "../numerics/masking/masked-parts";
 import type { UserMessage } from "../user-messages";
+import type { FromPartWorker, ToPartWorker } from "./part-jobs";
 
 type PlaceList = readonly number[];
 
 export type ToAverager =
+  | ToPartWorker
   /** Begins with a group, and drops the one before. */
   | {
       readonly type: "prepare";
@@ -83,6 +85,7 @@ export type ToAverager =
   | { readonly type: "take"; readonly id: number; readonly parts: readonly Uint8Array[] };
 
 export type FromAverager =
+  | FromPartWorker
   /**
    * SHA-256 of each encoded piece, if they are committed to; the own public key of this group, if they are masked.
    */

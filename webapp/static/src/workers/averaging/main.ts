@@ -1,10 +1,14 @@
-/** The entry of the averaging worker: encodes, hashes and adds up for one group at a time, off the page's thread. */
+/**
+ * The entry of the averaging worker: encodes, hashes and adds up for one group at a time, and calculates for Byzantine
+ * rounds, off the page's thread.
+ */
 
 import { keyPair } from "../../core/crypto/keys";
 import { type FromAverager, type ToAverager, UnfitMember } from "../../core/messages/averaging";
 import { later, messageOf } from "../../core/user-messages";
 import { PartAverager } from "./averager";
 import { MaskedCoding, PlainCoding } from "./codecs";
+import { performPartJob } from "./part-jobs";
 
 /** An answer without its number. */
 type AveragingAnswer = FromAverager extends infer M
@@ -84,6 +88,8 @@ async function perform(message: ToAverager): Promise<AveragingAnswer> {
       averager = masked = null;
       return { type: "taken", vector };
     }
+    default:
+      return performPartJob(message);
   }
 }
 

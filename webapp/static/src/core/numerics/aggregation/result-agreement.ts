@@ -10,11 +10,11 @@ export interface Likeness {
 }
 
 /** Two results agree at this `distance` and `cosine`; otherwise they are doubtful up to the distance `blame`. */
-export interface Tolerance extends Likeness {
+export interface LikenessTolerance extends Likeness {
   readonly blame: number;
 }
 
-export type Agreement = "same" | "doubtful" | "other";
+export type LikenessAgreement = "same" | "doubtful" | "other";
 
 /** Returns the likeness of two vectors. Throws a RangeError if their lengths differ. */
 export function likeness(first: Float32Array, second: Float32Array): Likeness {
@@ -36,7 +36,7 @@ export function likeness(first: Float32Array, second: Float32Array): Likeness {
 }
 
 /** Returns whether two results with this likeness agree. */
-export function agreement({ distance, cosine }: Likeness, tolerance: Tolerance): Agreement {
+export function agreement({ distance, cosine }: Likeness, tolerance: LikenessTolerance): LikenessAgreement {
   if (distance <= tolerance.distance && cosine >= tolerance.cosine) return "same";
   return distance <= tolerance.blame ? "doubtful" : "other";
 }

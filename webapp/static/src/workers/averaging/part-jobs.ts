@@ -1,0 +1,87 @@
+/**
+ * The calculations of a Byzantine round: pure functions of bytes, whatever a liar sent. The twin is
+ * backend/peer/mesh/byzantine/part_jobs.py.
+ */
+
+import { type Bytes, concat, sameBytes } from "../../core/crypto/bytes";
+import type { FromPartWorker, ToPartWorker } from "../../core/messages/part-jobs";
+import { outerStep, sum } from "../../core/numerics/aggregation/outer-step";
+import { agreement, likeness } from "../../core/numerics/aggregation/result-agreement";
+import { meanOfPart, partNumbers, partValues } from "../../core/numerics/butterfly/part-values";
+
+type PartJob<T extends ToPartWorker["type"]> = Omit<Extract<ToPartWorker, { readonly type: T }>, "id">;
+/** An answer without its number. */
+type PartAnswer = FromPartWorker extends infer M
+  ? M extends { readonly id: number }
+    ? Omit<M, "id">
+    : never
+  : never;
+
+export function performPartJob(job: ToPartWorker): PartAnswer {
+  switch (job.type) {
+    case "make_mean":
+      return { type: "mean_made", bytes: bytesOf(meanOfPart(valuesOf(job), job.radius)) };
+    case "check_means":
+      return checkMeans(job);
+    case "remake_mean": {
+      const pieces = valuesOf(job);
+      const mean = meanOfPart(pieces, job.radius);
+      const numbers = partNumbers(pieces, mean, job.radius, job.seed, job.part);
+      return { type: "mean_remade", bytes: bytesOf(mean), ...numbers };
+    }
+    case "take_step":
+      return takeStep(job);
+    case "compare":
+      return { type: "compared", found: compare(job) };
+  }
+}
+
+function checkMeans({
+  means: encoded,
+  sizes,
+  own,
+  part,
+  pieces,
+  radii,
+  seed,
+}: PartJob<"check_means">): PartAnswer {
+  const means = encoded.map((mean, number) => partValues(mean, sizes[number] as number));
+  const numbersOf = (number: number, bytes: readonly Bytes[]) => {
+    const values = bytes.map((one) => partValues(one, sizes[number] as number));
+    return partNumbers(values, means[number] as Float32Array, radii[number] as number, seed, number);
+  };
+  const numbers = means.map((_, number) => numbersOf(number, [own[number] as Bytes]));
+  const { products: own_products, lengths: own_lengths } = numbersOf(part, pieces);
+  const [products, lengths] = [numbers.flatMap((one) => one.products), numbers.flatMap((one) => one.lengths)];
+  return { type: "means_checked", products, lengths, own_products, own_lengths };
+}
+
+/** Without means weights and momentum stay as they are. */
+function takeStep({ outer, base, slots, trainable, means, sizes }: PartJob<"take_step">): PartAnswer {
+  if (means.length === 0) return { type: "step_taken", weights: base, slots };
+  const parts = means.map((mean, number) => bytesOf(partValues(mean, sizes[number] as number)));
+  const { way, memory } = outerStep(outer, floatsOf(concat(parts)), trainable, floatsOf(slots));
+  return { type: "step_taken", weights: bytesOf(sum(floatsOf(base), way)), slots: bytesOf(memory) };
+}
+
+/** Values that are not finite count as zeros on both sides. */
+function compare({ made, shown, tolerance }: PartJob<"compare">) {
+  const sizes = made.map((piece) => piece.length / 4);
+  const whole = (pieces: readonly Bytes[]) =>
+    concat(pieces.map((piece, number) => bytesOf(partValues(piece, sizes[number] as number))));
+  const [own, theirs] = [whole(made), whole(shown)];
+  if (tolerance === null) return sameBytes(own, theirs) ? "same" : "other";
+  return agreement(likeness(floatsOf(own), floatsOf(theirs)), tolerance);
+}
+
+function valuesOf({ pieces, size }: { readonly pieces: readonly Bytes[]; readonly size: number }) {
+  return pieces.map((piece) => partValues(piece, size));
+}
+
+function floatsOf(bytes: Bytes): Float32Array<ArrayBuffer> {
+  return new Float32Array(bytes.slice().buffer);
+}
+
+function bytesOf(values: Float32Array): Bytes {
+  return new Uint8Array(values.slice().buffer as ArrayBuffer);
+}
