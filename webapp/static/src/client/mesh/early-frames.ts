@@ -4,15 +4,16 @@
  */
 
 import type { GroupFrame, GroupOrder, PeerFrame } from "../../protocol/wire/mesh";
+import type { SayFrame } from "./byzantine/round-signatures";
 
 /** At most a few frames of each peer, before any piece. */
 const MOST_OF_CLIENT = 64;
 const MOST_GROUPS = 64;
 const NO_ORDER = "This peer is not assigned to that group.";
 
-export interface EarlyFrame {
+export interface EarlyFrame<Frame> {
   readonly client: string;
-  readonly frame: GroupFrame;
+  readonly frame: Frame;
 }
 
 export interface EarlyFramesOptions {
@@ -21,10 +22,10 @@ export interface EarlyFramesOptions {
   readonly declines: (round: number, group: number) => boolean;
 }
 
-interface EarlyGroup {
+interface EarlyGroup<Frame> {
   readonly round: number;
   readonly group: number;
-  readonly frames: EarlyFrame[];
+  readonly frames: EarlyFrame<Frame>[];
 }
 
 /**
@@ -32,9 +33,9 @@ interface EarlyGroup {
  * group passed without an order. So a group does not wait for half of its time for a peer that follows a server which
  * was started again.
  */
-export class EarlyFrames {
+export class EarlyFrames<Frame extends GroupFrame | SayFrame = GroupFrame> {
   readonly #options: EarlyFramesOptions;
-  readonly #groups = new Map<string, EarlyGroup>();
+  readonly #groups = new Map<string, EarlyGroup<Frame>>();
   readonly #timers = new Set<ReturnType<typeof setTimeout>>();
   #joined: GroupOrder | null = null;
 
@@ -42,10 +43,10 @@ export class EarlyFrames {
     this.#options = options;
   }
 
-  keep(client: string, frame: GroupFrame): void {
+  keep(client: string, frame: Frame): void {
     const { round, group } = frame;
     const name = nameOf(round, group);
-    const early = this.#groups.get(name) ?? { round, group, frames: [] };
+    const early: EarlyGroup<Frame> = this.#groups.get(name) ?? { round, group, frames: [] };
     this.#groups.set(name, early);
     const { frames } = early;
     if (frames.filter((one) => one.client === client).length < MOST_OF_CLIENT) frames.push({ client, frame });
@@ -64,7 +65,7 @@ export class EarlyFrames {
     this.#joined = order;
   }
 
-  take(round: number, group: number): readonly EarlyFrame[] {
+  take(round: number, group: number): readonly EarlyFrame<Frame>[] {
     const early = this.#groups.get(nameOf(round, group));
     this.#groups.delete(nameOf(round, group));
     return early?.frames ?? [];
@@ -83,7 +84,7 @@ export class EarlyFrames {
     this.#timers.clear();
   }
 
-  #giveUpLater(early: EarlyGroup, seconds: number): void {
+  #giveUpLater(early: EarlyGroup<Frame>, seconds: number): void {
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
       this.#giveUp(early);
@@ -91,7 +92,7 @@ export class EarlyFrames {
     this.#timers.add(timer);
   }
 
-  #giveUp({ round, group }: EarlyGroup): void {
+  #giveUp({ round, group }: EarlyGroup<Frame>): void {
     if (this.#joined?.round === round && this.#joined.group === group) return;
     const begun = this.take(round, group).filter(({ frame }) => frame.type === "begin");
     for (const client of new Set(begun.map((one) => one.client)))

@@ -2,6 +2,7 @@
 
 import type { Bytes } from "../../core/crypto/bytes";
 import type { PeerFrame } from "../../protocol/wire/mesh";
+import type { ShowFrame } from "./byzantine/shown-bytes";
 import type { Chunk } from "./receiver";
 
 /** Bytes that may wait in a link: enough that it does not run dry, few enough that little is sent in vain. */
@@ -31,7 +32,7 @@ export interface GroupLinks {
 
 /** The fields common to all chunks of a part, and all its bytes. */
 export interface PartContent {
-  readonly head: Omit<Chunk, "offset" | "data">;
+  readonly head: Omit<Chunk, "offset" | "data"> | Omit<ShowFrame, "offset" | "data">;
   readonly bytes: Bytes;
 }
 

@@ -13,6 +13,7 @@ import {
   statementDigest,
   type TurnOfRound,
 } from "../../../core/crypto/statements";
+import { later } from "../../../core/user-messages";
 import type { ByzantineTerms } from "../../wire/mesh";
 import { StatementExchange } from "./exchange";
 import { identities } from "./membership";
@@ -93,7 +94,7 @@ export class ByzantineRound {
   #noticePause(now: number): void {
     const due = this.timer();
     if (due === null || now <= due + this.begin.terms.patience / 2 || this.over) return;
-    this.#fail("This device slept during the round, or was too busy.");
+    this.#fail(later("This device slept during the round, or was too busy."));
     this.turn.exchange = null;
   }
 
@@ -164,8 +165,8 @@ export class ByzantineRound {
     const due = this.#now + terms.seconds;
     const turn = new Turn({ client, roles, log, radius: state.radius, bounds, coin, salt, due });
     if (!isMajority(roles, roles.active.length) || roles.workers.length === 0)
-      this.#fail("Too few members are left.");
-    else if (!roles.active.includes(client)) this.#fail("The round continues without this member.");
+      this.#fail(later("Too few members are left."));
+    else if (!roles.active.includes(client)) this.#fail(later("The round continues without this member."));
     else {
       const parts = roles.workers.length;
       this.#effects.push({ type: "turn_begins", turn: this.#turns, parts, works: turn.works });
