@@ -35,10 +35,13 @@ class ByzantineCompany:
         self.server = self._stack.enter_context(running(self._folder / "tasks", self._folder / "data"))
         assert [task["name"] for task in self.server.report["tasks"]] == ["digits"]
 
-    def join(self, liar: str | None = None, home: Path | None = None) -> Peer:
+    def join(
+        self, liar: str | None = None, home: Path | None = None, *, transport: str = "websocket"
+    ) -> Peer:
         """Starts one more peer, or one again at the `home` that it had."""
         self._count += 1
-        words = (self.server.url, "--listen", "127.0.0.1:0", "--transport", "websocket")
+        listening = ("--listen", "127.0.0.1:0") if transport == "websocket" else ()
+        words = (self.server.url, *listening, "--transport", transport)
         return self._stack.enter_context(joined(home or self.home(self._count), *words, liar=liar))
 
     def home(self, number: int) -> Path:

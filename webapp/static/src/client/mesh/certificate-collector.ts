@@ -27,10 +27,11 @@ export class CertificateCollector {
     return this.#signatures.size;
   }
 
-  /** Signs for this peer and counts its signature; returns it for the others. */
+  /** Signs for this peer and returns the signature for the others; it counts if this is a survivor. */
   async sign(client: string, identity: Identity): Promise<AttestFrame & { readonly signature: Bytes }> {
     const signature = await sign(identity, this.#statement);
-    this.#signatures.set(client, { client, identity: identity.publicKey, signature });
+    if (this.ending.survivors.includes(client))
+      this.#signatures.set(client, { client, identity: identity.publicKey, signature });
     const { round, group, weights } = this.ending;
     return { type: "attest", round, group, weights, signature };
   }

@@ -3,9 +3,12 @@
  * the links and their traffic.
  */
 
+import type { Bytes } from "../../core/crypto/bytes";
 import type { Identity } from "../../core/crypto/keys";
+import { rulesDigest } from "../../protocol/mesh/byzantine/first-state";
 import type { Entered, GroupAveraged, GroupFailed, MemberEvent } from "../../protocol/mesh/member-events";
 import {
+  type ByzantineRules,
   type Certificate,
   encodeMesh,
   type GroupOrder,
@@ -18,6 +21,9 @@ import { LinkManager, type PeerMessage } from "../transports/links";
 import { watchSleep } from "../transports/page-lifecycle";
 import type { Transport } from "../transports/socket";
 import { Averager } from "./averager";
+import { RoundContents } from "./byzantine/contents";
+import { ByzantineMember } from "./byzantine/member";
+import type { ModelSize } from "./byzantine/state-transfer";
 import { linkTargets } from "./link-targets";
 import { ResultSigner } from "./result-signer";
 import { ServerlessRunner } from "./serverless-runner";
@@ -43,6 +49,11 @@ export interface PeerDirectoryOptions {
   readonly certified: (certificate: Certificate) => void;
   /** Whether this peer never joins the group of this round and number. */
   readonly declines: (round: number, group: number) => boolean;
+  /** The task's full address. */
+  readonly address: string;
+  /** Returns weights from this peer, from others, or from the server. Throws an Error for people. */
+  readonly fetchWeights: (hash: string) => Promise<Bytes>;
+  readonly model: () => ModelSize;
   /** Takes events for the member's machine. */
   readonly tell: (event: MemberEvent) => void;
   /** Another peer has the server: try to reach it. */
@@ -57,7 +68,10 @@ export class PeerDirectory {
   readonly results: ResultSigner;
   readonly averager: Averager;
   readonly serverless: ServerlessRunner;
+  /** The membership in a mesh whose members check each other, which makes up its groups; null in another one. */
+  byzantine: ByzantineMember | null = null;
   readonly #options: PeerDirectoryOptions;
+  readonly #contents = new RoundContents();
   readonly #transfer: WeightTransfer;
   readonly #unwatchSleep: () => void;
   #members: readonly NeighbourInfo[] = [];
@@ -68,7 +82,9 @@ export class PeerDirectory {
     this.#options = options;
     this.client = entered.client;
     this.links = this.#makeLinks();
-    this.#transfer = new WeightTransfer(this.links, holdings);
+    this.#transfer = new WeightTransfer(this.links, {
+      find: (hash) => holdings.find(hash) ?? this.#contents.find(hash),
+    });
     const [task, own, links] = [entered.task, entered.client, this.links];
     const identityOf = (other: string) => this.#members.find((one) => one.client === other)?.identity ?? null;
     this.results = new ResultSigner({ task, own, identity, links, identityOf, ended, certified, changed });
@@ -81,6 +97,29 @@ export class PeerDirectory {
   /** All peers of the mesh, this one included. */
   get members(): readonly NeighbourInfo[] {
     return this.#members;
+  }
+
+  /** What averages with groups. */
+  get averages(): Averager | ByzantineMember {
+    return this.byzantine ?? this.averager;
+  }
+
+  /** Becomes a member of a mesh whose members check each other by these rules. */
+  checkBy(rules: ByzantineRules): void {
+    if (this.byzantine !== null && rulesDigest(this.byzantine.rules) === rulesDigest(rules)) return;
+    this.byzantine?.close();
+    this.byzantine = new ByzantineMember({
+      ...this.#options,
+      rules,
+      task: this.#options.entered.task,
+      own: this.client,
+      links: this.links,
+      weights: this.#options.holdings,
+      contents: this.#contents,
+      fetching: this.#transfer,
+      results: this.results,
+      tellServer: (frame) => this.#sendToServer(frame),
+    });
   }
 
   /** Takes the server's frames about other peers, and those it carries from them. */
@@ -120,6 +159,7 @@ export class PeerDirectory {
     this.#unwatchSleep();
     this.serverless.close();
     this.averager.close();
+    this.byzantine?.close();
     this.links.close();
     // Links that end restart this timer: it is stopped after them.
     clearTimeout(this.#reportTimer);
@@ -146,7 +186,7 @@ export class PeerDirectory {
         this.#scheduleReport(LINKS_SOON);
       },
       down: (other) => {
-        this.averager.down(other);
+        this.averages.down(other);
         this.#transfer.lost(other);
         this.serverless.handle({ type: "lost", client: other });
         this.#scheduleReport(LINKS_SOON);
@@ -185,10 +225,10 @@ export class PeerDirectory {
       case "ask_state":
       case "tell_state":
       case "tell_evidence":
-        // Browsers do not check other members yet, and enter no mesh in which members do.
+        this.byzantine?.receive(client, frame);
         return;
       default:
-        this.averager.receive(client, frame);
+        this.averages.receive(client, frame);
     }
   }
 

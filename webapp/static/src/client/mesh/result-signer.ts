@@ -106,11 +106,15 @@ export class ResultSigner {
     return ending?.round === round && ending.group === group;
   }
 
-  /** Takes another survivor's signature; reports the certificate that it completes. */
+  /**
+   * Takes a survivor's signature; reports the certificate that it completes. Who is no survivor holds the weights, but
+   * has no part in the certificate.
+   */
   async add(client: string, frame: AttestFrame): Promise<void> {
     const attesting = this.#attesting;
-    const certificate = await attesting?.addSignature(client, frame);
-    if (attesting && attesting === this.#attesting) this.#showHolders(attesting);
+    if (!attesting?.ending.survivors.includes(this.#options.own)) return;
+    const certificate = await attesting.addSignature(client, frame);
+    if (attesting === this.#attesting) this.#showHolders(attesting);
     if (certificate) this.#options.certified(certificate);
   }
 

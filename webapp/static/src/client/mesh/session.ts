@@ -24,6 +24,7 @@ import {
   type Certificate,
   decodeToPeer,
   encodeMesh,
+  type GroupOrder,
   type PeerToServer,
   type ServerToPeer,
 } from "../../protocol/wire/mesh";
@@ -35,8 +36,10 @@ import { programOf } from "../session/session-trainer";
 import { TrustStore } from "../session/trust-store";
 import { UpdateCache } from "../session/update-cache";
 import { ownWays } from "../transports/links";
-import type { Made, Trainer, TrainingResult } from "../workers/training-worker";
+import type { Made, Trainer, TrainingProgress, TrainingResult } from "../workers/training-worker";
 import type { TrainedWork } from "./averager";
+import type { ByzantineMember } from "./byzantine/member";
+import type { TrainPlan } from "./byzantine/work-judge";
 import { PeerDirectory } from "./peer-directory";
 import { type MeshView, NOTHING, type ShownMeshState } from "./view";
 import { WeightStore } from "./weight-store";
@@ -105,6 +108,7 @@ export class MeshSession {
       strangers: links?.strangers ?? [],
       group: this.#directory?.results.view ?? null,
       serverless: this.#directory?.serverless.view ?? null,
+      byzantine: this.#directory?.byzantine?.view ?? null,
     };
   }
 
@@ -170,11 +174,10 @@ export class MeshSession {
         this.#loop.trainer.current?.stop();
         return;
       case "average":
-        this.#directory?.updateTargets();
-        if (this.#work) void this.#directory?.averager.average(effect.group, this.#work);
+        this.#average(effect.group);
         return;
       case "abort_averaging":
-        this.#directory?.averager.abort();
+        this.#directory?.averages.abort();
         return;
       case "deposit":
         void this.#weights.deposit(effect.weights);
@@ -185,25 +188,26 @@ export class MeshSession {
   }
 
   #receive(frame: ServerToPeer): void {
-    if (frame.type === "entered" && frame.byzantine !== null) {
-      this.stop(say.card.membersCheckEachOther);
-      return;
-    }
     if (frame.type === "entered") this.#enter(frame);
     this.#directory?.receive(frame);
     if (frame.type === "state") this.#loop.show({ task: frame, taskAt: performance.now() });
     this.#loop.dispatch({ type: "frame", frame });
-    if (frame.type === "entered") this.#directory?.averager.serverReached();
+    if (frame.type === "entered") this.#directory?.averages.serverReached();
     this.#options.received(frame);
   }
 
   /** Creates the directory of peers at the server's first answer, which gives this peer its id. */
   #enter(entered: Entered): void {
-    if (this.#directory?.client === entered.client || this.#identity === null) return;
+    if (this.#identity === null) return;
+    if (this.#directory?.client !== entered.client) this.#introduce(entered, this.#identity);
+    if (entered.byzantine !== null) this.#directory?.checkBy(entered.byzantine);
+  }
+
+  #introduce(entered: Entered, identity: Identity): void {
     this.#leave();
     this.#directory = new PeerDirectory({
       entered,
-      identity: this.#identity,
+      identity,
       identities: this.#identities,
       holdings: this.#weights.holdings,
       transport: this.#options.transport,
@@ -213,9 +217,19 @@ export class MeshSession {
       certified: (certificate) => this.#certified(certificate),
       declines: (round, group) => declines(this.#loop.machine, round, group),
       tell: (event) => this.#loop.dispatch(event),
+      address: `${this.#options.origin} ${this.#options.task}`,
+      fetchWeights: (hash) => this.#fetchWeights(hash),
+      model: () => this.#loop.shown.loaded ?? { parameters: 0, trainable: 0 },
       hasten: () => this.#loop.connectNow(),
       changed: this.#options.changed,
     });
+  }
+
+  #average(group: GroupOrder): void {
+    const { averager, byzantine } = this.#directory ?? {};
+    this.#directory?.updateTargets();
+    if (byzantine) byzantine.average(group);
+    else if (this.#work) void averager?.average(group, this.#work);
   }
 
   #averaged(report: GroupAveraged | GroupFailed): void {
@@ -244,7 +258,15 @@ export class MeshSession {
   }
 
   async #train(plan: Train): Promise<void> {
+    const { byzantine } = this.#directory ?? {};
     const isNeeded = () => this.#loop.machine.inHand.plan === plan;
+    if (byzantine) {
+      const learned = await this.#loop.trainer.retry(isNeeded, (trainer) =>
+        byzantine.learn(plan, this.#trainerOf(trainer, byzantine), isNeeded),
+      );
+      if (learned !== null) this.#trained(plan, learned.base, learned.result);
+      return;
+    }
     const until = clock() + 1000 * trainingSeconds(null, plan.seconds, 0);
     let base: Bytes | null = null;
     const train = async (trainer: Trainer): Promise<TrainingResult> => {
@@ -259,11 +281,31 @@ export class MeshSession {
       });
     };
     const trained = await this.#loop.trainer.retry(isNeeded, train);
+    // Without a step there is no update.
+    if (trained === null || trained.steps === 0 || base === null) return;
+    this.#updateCache.keep(plan, trained);
+    this.#trained(plan, base, trained);
+  }
+
+  /** Returns what trains by plans that members draw for themselves. Work of others that fails here is not judged. */
+  #trainerOf(trainer: Trainer, byzantine: ByzantineMember): TrainPlan {
+    return async (plan, weights, isJudged) => {
+      const progressed = (progress: TrainingProgress) => this.#loop.show({ progress });
+      const whole = workerPlan(plan, null, Number.POSITIVE_INFINITY);
+      try {
+        return await trainer.train(weights.slice().buffer, whole, progressed);
+      } catch (problem) {
+        if (!isJudged) throw problem;
+        byzantine.unable(say.problem(problem));
+        return null;
+      }
+    };
+  }
+
+  #trained(plan: Train, base: Bytes, trained: TrainingResult): void {
     const { entered } = this.#loop.machine;
     const { loaded } = this.#loop.shown;
-    // Without a step there is no update.
-    if (trained === null || trained.steps === 0 || base === null || !entered || !loaded) return;
-    this.#updateCache.keep(plan, trained);
+    if (!entered || !loaded) return;
     this.#reportMetrics(plan, trained);
     this.#shareUpdate(base, trained);
     const { examples, steps } = trained;

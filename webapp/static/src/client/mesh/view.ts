@@ -4,6 +4,7 @@ import type { MemberState } from "../../protocol/mesh/member";
 import type { NeighbourInfo, ServerToPeer } from "../../protocol/wire/mesh";
 import { NOTHING_SHOWN, type SessionView } from "../session/session-loop";
 import type { LinkView } from "../transports/links";
+import type { ByzantineView } from "./byzantine/view";
 import type { GroupView } from "./result-signer";
 import type { ServerlessView } from "./serverless-runner";
 
@@ -20,6 +21,8 @@ export interface MeshView extends SessionView {
   readonly group: GroupView | null;
   /** The state of rounds without the server; null before the first connection to it. */
   readonly serverless: ServerlessView | null;
+  /** The membership in a mesh whose members check each other; null in another one. */
+  readonly byzantine: ByzantineView | null;
   /** Examples in all groups that ended with a result for this peer. */
   readonly examples: number;
 }
@@ -27,7 +30,7 @@ export interface MeshView extends SessionView {
 /** The view's data that the session itself keeps. */
 export type ShownMeshState = Omit<
   MeshView,
-  "machine" | "members" | "links" | "strangers" | "group" | "serverless"
+  "machine" | "members" | "links" | "strangers" | "group" | "serverless" | "byzantine"
 >;
 
 /** The view's data before the first event. */

@@ -87,6 +87,7 @@ function view(machine: Partial<MemberState>, rest: Partial<MeshView> = {}): Mesh
     strangers: [],
     group: null,
     serverless: null,
+    byzantine: null,
     examples: 0,
     progress: null,
     loaded: null,
@@ -174,6 +175,51 @@ describe("What happens, in words", () => {
     expect(meshStatus(view({}, { group: failed }), 0).hint).toBe(
       "No result in the last group: Too few are left.",
     );
+  });
+});
+
+describe("The membership where members check each other", () => {
+  const nothing = { standing: null, checking: null, findings: [], banned: 0, removed: [], problem: null };
+  const seated = { ...nothing, standing: { type: "seat" as const } };
+
+  test("says what this device checks", () => {
+    const checking = { target: BO, round: 4, validator: ME };
+    const plan = { round: 5 } as MemberWork["plan"];
+    const status = meshStatus(view(inHand({ plan }), { byzantine: { ...seated, checking } }), 0);
+    expect(status.line).toBe("Checking the work of participant turquoise llama");
+    expect(status.hint).toBe(
+      "Round 5. Your device does the work of round 4 again and compares. Your device has a seat: its work counts, and it checks that of others.",
+    );
+  });
+
+  test("says how far a probation is, what was checked, and who was removed", () => {
+    const standing = {
+      type: "probation" as const,
+      rounds: 3,
+      neededRounds: 100,
+      audits: 1,
+      neededAudits: 5,
+    };
+    const findings = [{ target: BO, round: 4, found: "same" as const }];
+    const removed = [{ client: BO, why: "two-words" as const }];
+    const hint = meshStatus(
+      view({}, { byzantine: { ...nothing, standing, findings, removed, banned: 1 } }),
+      0,
+    ).hint;
+    expect(hint).toContain("on probation: 3 of 100 rounds, 1 of 5 checks.");
+    expect(hint).toContain("1 participant is banned: its work or statements were proven wrong.");
+    expect(hint).toContain("It checked the work of another participant once.");
+    expect(hint).toContain(
+      "Participant turquoise llama was removed from a round: it made two different statements about the same thing.",
+    );
+  });
+
+  test("says why this device could not check another one, and nothing once it has stopped", () => {
+    const byzantine = { ...seated, problem: "Out of memory." };
+    expect(meshStatus(view({}, { byzantine }), 0).hint).toContain(
+      "could not check another participant's work: Out of memory.",
+    );
+    expect(meshStatus(view({ ...at("closed") }, { byzantine }), 0).hint).not.toContain("seat");
   });
 });
 

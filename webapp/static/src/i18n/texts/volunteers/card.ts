@@ -85,9 +85,6 @@ export const card = {
   goesOnSliced: (backend: string) =>
     _("The round continues with %(backend)s, in smaller pieces.", { backend }),
   otherVersion: _("The server speaks another version of this protocol. Reload the page and start again."),
-  membersCheckEachOther: _(
-    "The members of this task check each other's work. Browsers cannot do that yet; take part with a peer instead.",
-  ),
   screenStays: _("The screen stays on while you take part. You can use other tabs meanwhile."),
   screenMayDarken: _(
     "This browser may let the screen go dark, and training with it: plug the device in and keep this page in view.",

@@ -38,6 +38,7 @@ export function bindMeshPage(): void {
       // Tests read from this attribute which weights the device holds.
       root.dataset.holds = machine.enter?.holds ?? "";
       root.dataset.round = String(machine.enter?.round ?? 0);
+      root.dataset.checked = String(view.byzantine?.findings.length ?? 0);
       figure.draw(view, now);
       return {
         status: meshStatus(view, now, control.own?.examples ?? null, Math.max(2, training.least)),

@@ -20,6 +20,7 @@ import {
   stoppedWords,
   TRAINED,
 } from "../texts";
+import { checkingWords, membershipWords } from "./membership";
 
 const card = say.card;
 const mesh = say.mesh;
@@ -33,7 +34,8 @@ export function meshStatus(view: MeshView, now: number, own: number | null = nul
   const current = phase(machine);
   const busy = machine.inHand.plan !== null && machine.inHand.trained === null;
   const [line, hint, spoken = line] = words(current, view, now, own, least);
-  const sentences = [hint, measured(view)].filter(Boolean).join(" ");
+  const place = current === "stopped" || view.byzantine === null ? "" : membershipWords(view.byzantine);
+  const sentences = [hint, measured(view), place].filter(Boolean).join(" ");
   return statusIn(current, [line, sentences, spoken], busy ? progress : null);
 }
 
@@ -137,8 +139,10 @@ function round({ machine }: MeshView): string {
 }
 
 function training(view: MeshView): StatusWords {
-  const { progress } = view;
+  const { progress, byzantine } = view;
   const name = round(view);
+  const checking = byzantine && checkingWords(byzantine, name);
+  if (checking) return checking;
   if (!progress) return [mesh.fetching, retryHint(view.problem) ?? `${name}.`, card.training];
   const [line, hint, spoken = line] = roundStepWords(progress, view.machine.inHand.plan?.round ?? 0);
   return [line, view.machine.byPeers ? `${name}. ${hint}` : hint, spoken];

@@ -1,6 +1,6 @@
-import { number, percent } from "../../formatting";
-import { figures } from "./figures";
-import { _, ngettext } from "./gettext";
+import { number, percent } from "../../../formatting";
+import { figures } from "../figures";
+import { _, ngettext } from "../gettext";
 
 const directLinks = (count: number) =>
   ngettext("%(count)s direct link to others stands", "%(count)s direct links to others stand", count);

@@ -1,0 +1,146 @@
+/**
+ * One browser's membership in a Byzantine mesh: its states, its work, and its part in rounds. The twin is
+ * backend/peer/mesh/byzantine/member.py.
+ */
+
+import { type Bytes, toHex } from "../../../core/crypto/bytes";
+import type { Identity } from "../../../core/crypto/keys";
+import type { TellState } from "../../../protocol/mesh/byzantine/encoded-state";
+import type { Train } from "../../../protocol/rounds/participant-events";
+import type { ByzantineFrame, ByzantineRules, GroupFrame, GroupOrder } from "../../../protocol/wire/mesh";
+import type { LinkManager } from "../../transports/links";
+import { AveragingWorker } from "../../workers/averaging-worker";
+import type { ResultSigner } from "../result-signer";
+import type { WeightCache } from "../weight-store";
+import type { WeightTransfer } from "../weight-transfer";
+import { ByzantineAverager } from "./averager";
+import { ROUNDS_KEPT, type RoundContents } from "./contents";
+import { ByzantineLearner, type LearnedRound } from "./learner";
+import { MeshStates } from "./mesh-states";
+import { type ModelSize, StateTransfer } from "./state-transfer";
+import { type ByzantineView, NOTHING_CHECKED, standingOf } from "./view";
+import { type TrainPlan, WorkJudge } from "./work-judge";
+
+export interface ByzantineMemberOptions {
+  readonly rules: ByzantineRules;
+  readonly task: string;
+  /** This peer's public id. */
+  readonly own: string;
+  /** The task's full address, by which the newest state is stored. */
+  readonly address: string;
+  readonly identity: Identity;
+  readonly links: LinkManager;
+  readonly weights: WeightCache;
+  readonly contents: RoundContents;
+  readonly fetching: WeightTransfer;
+  readonly results: ResultSigner;
+  readonly fetchWeights: (hash: string) => Promise<Bytes>;
+  readonly model: () => ModelSize;
+  /** Whether this peer never joins the group of this round and number. */
+  readonly declines: (round: number, group: number) => boolean;
+  /** Sends to the server. */
+  readonly tellServer: (frame: TellState) => void;
+  /** Data that the page shows have changed. */
+  readonly changed: () => void;
+}
+
+export class ByzantineMember {
+  readonly rules: ByzantineRules;
+  readonly #options: ByzantineMemberOptions;
+  readonly #worker = new AveragingWorker();
+  readonly #states: MeshStates;
+  readonly #transfer: StateTransfer;
+  readonly #learner: ByzantineLearner;
+  readonly #averager: ByzantineAverager;
+  #view: ByzantineView = NOTHING_CHECKED;
+  /** The stored state is read once. */
+  #read: Promise<void> | null = null;
+
+  constructor(options: ByzantineMemberOptions) {
+    const { rules, address, weights } = options;
+    this.#options = options;
+    this.rules = rules;
+    // What a court judges began from weights of so many rounds ago.
+    weights.most = ROUNDS_KEPT + 1;
+    const [states, worker] = [new MeshStates(rules, address), this.#worker];
+    this.#states = states;
+    this.#transfer = new StateTransfer({ ...options, states });
+    const transfer = this.#transfer;
+    const judge = new WorkJudge({ ...options, states, worker });
+    this.#learner = new ByzantineLearner({
+      ...options,
+      client: options.own,
+      states,
+      transfer,
+      judge,
+      checking: (one) => this.#show({ checking: one }),
+      judged: (finding) => this.#show({ findings: [...this.#view.findings, finding] }),
+    });
+    this.#averager = new ByzantineAverager({
+      ...options,
+      states,
+      transfer,
+      worker,
+      removed: (client, why) => this.#show({ removed: [...this.#view.removed, { client, why }] }),
+    });
+  }
+
+  get view(): ByzantineView {
+    const { own, identity, rules } = this.#options;
+    const standing = standingOf(this.#states.newest, own, toHex(identity.publicKey), rules.terms);
+    return { ...this.#view, standing, banned: this.#states.newest?.membership.banned.length ?? 0 };
+  }
+
+  /** Does what is this member's in the next round; null if it is not needed any more. Throws an Error for people. */
+  async learn(plan: Train, train: TrainPlan, isNeeded: () => boolean): Promise<LearnedRound | null> {
+    this.#read ??= this.#readStored();
+    await this.#read;
+    return this.#learner.learn(plan, train, isNeeded);
+  }
+
+  /** Takes part in a round with what was prepared for it. */
+  average(order: GroupOrder): void {
+    if (this.#learner.prepared !== null) void this.#averager.average(order, this.#learner.prepared);
+  }
+
+  /** Tells that this device could not do the work of another one, and why. */
+  unable(problem: string): void {
+    this.#show({ problem });
+  }
+
+  /** Leaves the current round. */
+  abort(): void {
+    this.#averager.abort();
+  }
+
+  down(client: string): void {
+    this.#averager.down(client);
+  }
+
+  serverReached(): void {
+    this.#averager.serverReached();
+  }
+
+  receive(client: string, frame: GroupFrame | ByzantineFrame): void {
+    if (frame.type === "ask_state") this.#transfer.asked(client, frame.after);
+    else if (frame.type === "tell_state") this.#transfer.told(client, frame);
+    // Pages follow the bans of the states; only peers keep evidence for strangers.
+    else if (frame.type !== "tell_evidence") this.#averager.receive(client, frame);
+  }
+
+  close(): void {
+    this.#averager.close();
+    this.#worker.terminate();
+  }
+
+  async #readStored(): Promise<void> {
+    const weights = await this.#states.read();
+    const { newest, slots } = this.#states;
+    if (weights !== null && newest !== null) await this.#transfer.keep(newest, weights, slots);
+  }
+
+  #show(change: Partial<ByzantineView>): void {
+    this.#view = { ...this.#view, ...change };
+    this.#options.changed();
+  }
+}
