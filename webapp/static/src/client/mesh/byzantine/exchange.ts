@@ -179,7 +179,9 @@ export class ByzantineExchange {
     checks.waiting += 1;
     checks.last = checks.last.then(async () => {
       // A later turn may have begun before or meanwhile.
-      const heard = turn === this.#turn ? await this.#signatures.received(turn, frame) : null;
+      const received = turn === this.#turn ? this.#signatures.received(turn, frame) : null;
+      // What a browser cannot check nobody has said.
+      const heard = received && (await received.catch(() => null));
       checks.waiting -= 1;
       if (heard !== null && turn === this.#turn) this.#handle({ type: "statement_received", ...heard });
     });

@@ -5,6 +5,7 @@
 
 import { type Bytes, toHex } from "../../../core/crypto/bytes";
 import type { Identity } from "../../../core/crypto/keys";
+import { later, UserError } from "../../../core/user-messages";
 import { firstState } from "../../../protocol/mesh/byzantine/first-state";
 import { rolesOf } from "../../../protocol/mesh/byzantine/roles";
 import type { AgreedState, WorkCase } from "../../../protocol/mesh/byzantine/state";
@@ -68,7 +69,9 @@ export class ByzantineLearner {
     if (!isNeeded()) return null;
     const state = known ?? (await this.#founding(plan));
     const base = weights.find(state.weights);
-    if (base === null || !isNeeded()) return null;
+    if (!isNeeded()) return null;
+    if (base === null)
+      throw new UserError(later("The weights of the newest state are missing; other members have them."));
     const roles = rolesOf(state, states.rules.terms.validators);
     const audit = roles.audits.get(client);
     const court = roles.seated.includes(client) ? state.court : [];

@@ -27,6 +27,8 @@ export interface HeardStatement {
 
 /** Statements of later turns that a link may bring before this peer gets there. */
 const MOST_EARLY = 64;
+/** What one member's statements of a turn may take: the honest say a few in each phase and exchange. */
+const MOST_SAID_BYTES = 512 * 1024;
 
 interface PassedSignature {
   readonly identity: Bytes;
@@ -38,6 +40,8 @@ export class RoundSignatures {
   readonly #said = new Map<string, Bytes>();
   /** By statement and identity. */
   readonly #passedOn = new Map<string, Map<string, PassedSignature>>();
+  /** The bytes of statements, by turn and author. */
+  readonly #bytes = new Map<string, number>();
   #early = new Map<string, SayFrame[]>();
 
   constructor(
@@ -73,7 +77,13 @@ export class RoundSignatures {
     const digest = digestOf(turn, statement);
     const known = this.#said.get(digest);
     if (known === undefined || !sameBytes(known, signature)) {
-      if (known !== undefined || !(await isSaid(turn, { ...statement, signature }))) return null;
+      const author = `${turn.turn} ${toHex(statement.identity)}`;
+      const bytes = this.#bytes.get(author) ?? 0;
+      if (known !== undefined || bytes > MOST_SAID_BYTES) return null;
+      if (!(await isSaid(turn, { ...statement, signature }))) return null;
+      // It may have come over several links at once.
+      if (!this.#said.has(digest))
+        this.#bytes.set(author, (this.#bytes.get(author) ?? 0) + statement.body.length);
       this.#said.set(digest, signature);
     }
     const signers = this.#passedBy(digest);
