@@ -15,7 +15,7 @@ from backend.crypto.client_keys import identity_key
 from backend.errors import GroupError
 from backend.numerics.vectors import Vector
 from backend.peer.mesh.byzantine.contents import RoundContents
-from backend.peer.mesh.byzantine.exchange import ByzantineExchange, RoundInput, RoundOutcome
+from backend.peer.mesh.byzantine.exchange import AgreedRound, ByzantineExchange, RoundInput
 from backend.protocols.mesh.byzantine.first_state import first_state
 from backend.protocols.mesh.byzantine.roles import roles_of
 from backend.protocols.mesh.byzantine.state import AgreedState
@@ -169,7 +169,7 @@ async def play(
     state: AgreedState,
     content: tuple[bytes, bytes],
     liars: Mapping[int, type[ByzantineExchange]] | None = None,
-) -> list[RoundOutcome | GroupError]:
+) -> list[AgreedRound | GroupError]:
     """Plays the round after `state`; `liars` have exchanges of their own kind. Returns how each one ended."""
     order, keys = order_of(members, state.round + 1), identities_of(members)
     validators = roles_of(state, rules.terms.validators).audits
@@ -181,14 +181,14 @@ async def play(
         exchanges.append(member.join(order, rules, state, own, content, keys, kind))
     ended = await asyncio.gather(*(exchange.result() for exchange in exchanges), return_exceptions=True)
     for end in ended:
-        if not isinstance(end, RoundOutcome | GroupError):
+        if not isinstance(end, AgreedRound | GroupError):
             raise end
-    return [end for end in ended if isinstance(end, RoundOutcome | GroupError)]
+    return [end for end in ended if isinstance(end, AgreedRound | GroupError)]
 
 
-def same(ended: Sequence[RoundOutcome | GroupError]) -> RoundOutcome:
+def same(ended: Sequence[AgreedRound | GroupError]) -> AgreedRound:
     """Returns the outcome that all had, to the last bit."""
-    outcomes = [end for end in ended if isinstance(end, RoundOutcome)]
+    outcomes = [end for end in ended if isinstance(end, AgreedRound)]
     assert len(outcomes) == len(ended), ended
     assert len({one.state.digest() for one in outcomes}) == 1
     assert len({(one.weights, one.slots) for one in outcomes}) == 1

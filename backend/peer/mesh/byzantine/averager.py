@@ -17,9 +17,9 @@ from backend.peer.mesh.byzantine import part_jobs
 from backend.peer.mesh.byzantine.ban_exchange import BanExchange
 from backend.peer.mesh.byzantine.contents import ROUNDS_KEPT, RoundContents
 from backend.peer.mesh.byzantine.exchange import (
+    AgreedRound,
     ByzantineExchange,
     RoundInput,
-    RoundOutcome,
     UnknownStateError,
 )
 from backend.peer.mesh.byzantine.learner import PreparedRound
@@ -46,7 +46,7 @@ MOST_ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
-class _Numbers:
+class _RoundNumbers:
     """How a round ended; `survivors` are places in the order."""
 
     survivors: list[int]
@@ -206,7 +206,7 @@ class ByzantineAverager:
             for frame in frames:
                 self.frame_received(client, frame)
 
-    async def _keep(self, outcome: RoundOutcome) -> None:
+    async def _keep(self, outcome: AgreedRound) -> None:
         state = outcome.state
         self._transfer.keep(state, outcome.weights, outcome.slots)
         self._states.take(state, outcome.proof, outcome.slots, outcome.work)
@@ -259,7 +259,7 @@ class ByzantineAverager:
         if state is None:
             return
         survivors = [place for place, client in enumerate(order.members) if client in clients]
-        numbers = _Numbers(survivors, len(survivors) / len(order.members), seconds)
+        numbers = _RoundNumbers(survivors, len(survivors) / len(order.members), seconds)
         self._signer.sign(order, numbers, rules.bundle, rules.run, state.weights.hex())
         self._take_early((order.round, order.group))
 

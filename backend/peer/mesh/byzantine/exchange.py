@@ -54,7 +54,7 @@ class RoundInput:
 
 
 @dataclass(frozen=True)
-class RoundOutcome:
+class AgreedRound:
     """The agreed state, and its contents where this member computed it; `proof` is for others.
 
     `active` are those who ended with it, `work` is what they committed to, and `said` what they judged and
@@ -113,7 +113,7 @@ class ByzantineExchange:
         self._sender = Sender(links, sorted([own, *self._others]), own)
         self._jobs: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
-        self._result: asyncio.Future[RoundOutcome] = self._loop.create_future()
+        self._result: asyncio.Future[AgreedRound] = self._loop.create_future()
         self._is_closed = False
         self._machine = ByzantineRound(
             links.local.task,
@@ -138,7 +138,7 @@ class ByzantineExchange:
         for judgement in self._given.judgements:
             self._handle(events.WorkJudged(judgement))
 
-    async def result(self) -> RoundOutcome:
+    async def result(self) -> AgreedRound:
         """Waits for the outcome. Raises GroupError if this member has none."""
         return await asyncio.shield(self._result)
 
@@ -276,7 +276,7 @@ class ByzantineExchange:
         work = RoundWork(given.state, pieces)
         judged = [log.statement_of(TurnPhase.COMMIT, one) for one in active]
         said = self._said(self._turn, [*judged, *verdicts])
-        self._result.set_result(RoundOutcome(state, proof, *self._stepped, active, work, said))
+        self._result.set_result(AgreedRound(state, proof, *self._stepped, active, work, said))
 
     def _said(self, turn: TurnOfRound, statements: Iterable[Statement]) -> TurnSaid:
         """Returns statements of the last turn that began, with their signatures."""

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import type { RoundOutcome } from "../../../../../../webapp/static/src/client/mesh/byzantine/exchange";
+import type { AgreedRound } from "../../../../../../webapp/static/src/client/mesh/byzantine/exchange";
 import type { AveragingWorker } from "../../../../../../webapp/static/src/client/workers/averaging-worker";
 import { sha256, toHex } from "../../../../../../webapp/static/src/core/crypto/bytes";
 import { isProven } from "../../../../../../webapp/static/src/protocol/mesh/byzantine/adoption";
@@ -21,8 +21,8 @@ async function company(count: number): Promise<ByzantineCompany> {
 }
 
 /** Returns the outcome that all had, to the last bit. */
-function same(outcomes: readonly RoundOutcome[]): RoundOutcome {
-  const [first] = outcomes as [RoundOutcome];
+function same(outcomes: readonly AgreedRound[]): AgreedRound {
+  const [first] = outcomes as [AgreedRound];
   for (const one of outcomes) {
     expect(stateDigest(one.state)).toBe(stateDigest(first.state));
     expect(one.weights).toEqual(first.weights);

@@ -4,7 +4,7 @@ import { vi } from "vitest";
 import { RoundContents } from "../../../../../../webapp/static/src/client/mesh/byzantine/contents";
 import {
   ByzantineExchange,
-  type RoundOutcome,
+  type AgreedRound,
 } from "../../../../../../webapp/static/src/client/mesh/byzantine/exchange";
 import type { AveragingWorker } from "../../../../../../webapp/static/src/client/workers/averaging-worker";
 import { type Bytes, sha256, toHex } from "../../../../../../webapp/static/src/core/crypto/bytes";
@@ -91,10 +91,10 @@ export class ByzantineCompany {
     rules: ByzantineRules,
     { state, weights, slots = new Uint8Array() }: { state: AgreedState; weights: Bytes; slots?: Bytes },
     lies: ReadonlyMap<number, Lie | null> = new Map(),
-  ): Promise<readonly RoundOutcome[]> {
+  ): Promise<readonly AgreedRound[]> {
     const order = this.#order(state.round + 1);
     const { audits } = rolesOf(state, rules.terms.validators);
-    const results: Promise<RoundOutcome>[] = [];
+    const results: Promise<AgreedRound>[] = [];
     for (const [place, peer] of this.peers.entries()) {
       const lie = lies.get(place);
       if (lie === null) continue;

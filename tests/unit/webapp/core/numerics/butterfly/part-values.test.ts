@@ -31,8 +31,8 @@ test("without a radius the median distance is it, and 1 where all pieces are the
 
 test("without a radius a product is of the difference up to length 1", () => {
   const mean = new Float32Array(2);
-  const projection = { mean, radius: 0, coin: 5, part: 1 };
-  const [product, length] = partNumbers(partValues(bytesOf(30, 40), 2), projection);
-  expect(length).toBe(50);
-  expect(product).toBeCloseTo(partNumbers(partValues(bytesOf(0.6, 0.8), 2), projection)[0], 6);
+  const numbersOf = (...values: number[]) => partNumbers([partValues(bytesOf(...values), 2)], mean, 0, 5, 1);
+  const far = numbersOf(30, 40);
+  expect(far.lengths).toEqual([50]);
+  expect(far.products[0]).toBeCloseTo(numbersOf(0.6, 0.8).products[0] as number, 6);
 });

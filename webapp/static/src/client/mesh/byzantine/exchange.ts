@@ -32,7 +32,7 @@ const MOST_UNCHECKED = 1024;
  * The agreed state, and its contents where this member computed it; `proof` is for others. `active` are those who ended
  * with it, `work` is what they committed to.
  */
-export interface RoundOutcome {
+export interface AgreedRound {
   readonly state: AgreedState;
   readonly proof: TellState;
   readonly weights: Bytes;
@@ -66,7 +66,7 @@ export interface ByzantineExchangeOptions {
 /** Kept until it is `over`: others may need this member's statements after it has the result. */
 export class ByzantineExchange {
   /** Rejects with a GroupError. */
-  readonly result: Promise<RoundOutcome>;
+  readonly result: Promise<AgreedRound>;
   readonly #options: ByzantineExchangeOptions;
   readonly #begunAt = now();
   readonly #others: readonly string[];
@@ -80,7 +80,7 @@ export class ByzantineExchange {
   #turn: TurnOfRound;
   /** Own statements are signed one after the other. */
   #saying: Promise<unknown> = Promise.resolve();
-  #settle: (outcome: RoundOutcome) => void = () => undefined;
+  #settle: (outcome: AgreedRound) => void = () => undefined;
   #refuse: (problem: Error) => void = () => undefined;
   #settled = false;
   #closed = false;

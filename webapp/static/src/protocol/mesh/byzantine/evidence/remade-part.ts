@@ -59,12 +59,14 @@ export function requireWrongCheck(evidence: BanEvidence, turn: EvidenceTurn): vo
   const mean = statements.means().get(statements.roles.workers[part] as string) as string;
   const contents = contentsOf(evidence, new Set([mean, own]), pieces.values());
   const size = sizeOf(turn, pieces, contents, client);
-  const [product, length] = partNumbers(partValues(contents.get(own) as Uint8Array, size), {
-    mean: partValues(contents.get(mean) as Uint8Array, size),
-    radius: partRadius(turn.state.radius, size),
-    coin: coinSeed(toHex(tossedCoin(statements.coins()))),
+  const found = partNumbers(
+    [partValues(contents.get(own) as Uint8Array, size)],
+    partValues(contents.get(mean) as Uint8Array, size),
+    partRadius(turn.state.radius, size),
+    coinSeed(toHex(tossedCoin(statements.coins()))),
     part,
-  });
+  );
+  const [product, length] = [found.products[0] as number, found.lengths[0] as number];
   if (!Number.isFinite(product) || !Number.isFinite(length))
     throw new EvidenceError("The numbers of its piece are not finite: their bits differ between machines.");
   if (numbers.products[part] === product && numbers.lengths[part] === length)
