@@ -16,8 +16,8 @@ from backend.protocols.mesh.byzantine.first_state import NO_SLOTS
 from backend.protocols.mesh.byzantine.state import AgreedState
 from backend.wire.byzantine_messages import AskState, TellState
 
-# Seconds to wait for the answers of linked peers.
-ANSWER_SECONDS = 5.0
+# Seconds to wait for the answers of linked peers: of a peer that knows no state, and of one that knows one.
+FIRST_ANSWER_SECONDS, ANSWER_SECONDS = 5.0, 1.0
 
 
 class StateTransfer:
@@ -77,7 +77,7 @@ class StateTransfer:
         for client in others:
             self._links.send(client, AskState(after=max(0, after)))
         loop = asyncio.get_running_loop()
-        until = loop.time() + ANSWER_SECONDS
+        until = loop.time() + (ANSWER_SECONDS if self._states.newest else FIRST_ANSWER_SECONDS)
         while not self._answered >= others and loop.time() < until:
             self._heard.clear()
             await self._wait(until - loop.time())

@@ -13,6 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 MOST_SEATS = 32
+# Names cost nothing, and every state has them all.
+MOST_NEWCOMERS = 128
 # A member that was absent rests for so many rounds; at the third time within the probation its seat is lost.
 REST_ROUNDS, MOST_ABSENCES = 5, 3
 
@@ -78,7 +80,8 @@ class RoundFacts:
 def after_round(before: MeshMembership, record: RoundFacts, probation: int, audits: int) -> MeshMembership:
     """Returns the membership after a round; `probation` rounds and `audits` earn a seat.
 
-    Free seats go to those with most rounds behind them, then by client.
+    Free seats go to those with most rounds behind them, then by client. Of more newcomers than a state may
+    have, those stay that worked in this round, passed most audits and worked most.
     """
     known = before.identities()
     convicted = {known[client] for client in record.convicted if client in known}
@@ -102,10 +105,13 @@ def after_round(before: MeshMembership, record: RoundFacts, probation: int, audi
     )
     seated = ready[: max(0, MOST_SEATS - len(seats))]
     seats += [SeatedMember(one.client, one.identity) for one in seated]
-    left = [one for one in newcomers if one not in seated]
+    left = sorted(
+        (one for one in newcomers if one not in seated),
+        key=lambda one: (one.client not in record.worked, -one.audits, -one.rounds, one.client),
+    )
     return MeshMembership(
         tuple(sorted(seats, key=lambda one: one.client)),
-        tuple(sorted(left, key=lambda one: one.client)),
+        tuple(sorted(left[:MOST_NEWCOMERS], key=lambda one: one.client)),
         banned,
     )
 

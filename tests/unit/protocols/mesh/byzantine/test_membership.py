@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from backend.protocols.mesh.byzantine.membership import (
+    MOST_NEWCOMERS,
     MOST_SEATS,
     MeshMembership,
     Newcomer,
@@ -113,3 +114,16 @@ def test_forty_false_names_with_the_work_of_four_hold_at_most_four_seats() -> No
         record = RoundFacts(number, ["a", "b", *worked], absent=absent, passed=worked)
         found = after_round(found, record, PROBATION, AUDITS)
         assert sum(one.client.startswith("x") for one in found.seats) <= 4
+
+
+def test_thousands_of_names_crowd_out_no_newcomer_that_works_and_passes() -> None:
+    """A state has all newcomers, and names cost nothing."""
+    found = MeshMembership(seated("a").seats, (Newcomer("zoe", identity("zoe"), 3, 1),))
+    for number in range(1, 11):
+        strangers = [Newcomer(f"{number}-{i:04}", identity(f"{number}-{i:04}"), 1) for i in range(300)]
+        worked = {"a", "zoe", *(one.client for one in strangers)}
+        facts = RoundFacts(number, worked, passed=["zoe"] if number == 5 else [], entered=strangers)
+        found = after_round(found, facts, PROBATION, AUDITS)
+        assert len(found.newcomers) == MOST_NEWCOMERS
+    zoe = next(one for one in found.newcomers if one.client == "zoe")
+    assert (zoe.rounds, zoe.audits) == (13, 2)

@@ -4,6 +4,8 @@
  */
 
 export const MOST_SEATS = 32;
+/** Names cost nothing, and every state has them all. */
+const MOST_NEWCOMERS = 128;
 const REST_ROUNDS = 5;
 const MOST_ABSENCES = 3;
 
@@ -57,7 +59,10 @@ function rests({ absences }: SeatedMember, number: number): boolean {
   return last !== undefined && number <= last + REST_ROUNDS;
 }
 
-/** Returns the membership after a round; `probation` rounds and `audits` earn a seat. */
+/**
+ * Returns the membership after a round; `probation` rounds and `audits` earn a seat. Of more newcomers than a state may
+ * have, those stay that worked in this round, passed most audits and worked most.
+ */
 export function afterRound(
   before: MeshMembership,
   facts: RoundFacts,
@@ -84,9 +89,19 @@ export function afterRound(
     ...kept,
     ...seated.map(({ client, identity }): SeatedMember => ({ client, identity, absences: [] })),
   ];
+  const isIdle = ({ client }: Newcomer) => Number(!facts.worked.includes(client));
+  const left = newcomers
+    .filter((one) => !seated.includes(one))
+    .sort(
+      (a, b) =>
+        isIdle(a) - isIdle(b) ||
+        b.audits - a.audits ||
+        b.rounds - a.rounds ||
+        compareTexts(a.client, b.client),
+    );
   return {
     seats: byClient(seats),
-    newcomers: byClient(newcomers.filter((one) => !seated.includes(one))),
+    newcomers: byClient(left.slice(0, MOST_NEWCOMERS)),
     banned,
   };
 }
