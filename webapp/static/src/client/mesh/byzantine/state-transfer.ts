@@ -14,8 +14,9 @@ import type { WeightTransfer } from "../weight-transfer";
 import type { RoundContents } from "./contents";
 import { type MeshStates, NO_STATE } from "./mesh-states";
 
-/** Seconds to wait for the answers of linked peers. */
-const ANSWER_SECONDS = 5;
+/** Seconds to wait for the answers of linked peers: of a page that knows no state, and of one that knows one. */
+const FIRST_ANSWER_SECONDS = 5;
+const ANSWER_SECONDS = 1;
 
 /** The part of the links that a Byzantine mesh needs (client/transports/links.ts `LinkManager`). */
 export interface StateLinks {
@@ -86,7 +87,7 @@ export class StateTransfer {
     const others = links.linked;
     this.#answered.clear();
     for (const client of others) links.send(client, { type: "ask_state", after: states.newest?.round ?? 0 });
-    const until = now() + ANSWER_SECONDS;
+    const until = now() + (states.newest === null ? FIRST_ANSWER_SECONDS : ANSWER_SECONDS);
     while (!others.every((client) => this.#answered.has(client)) && now() < until) await this.#wait(until);
     return this.#adopt();
   }
