@@ -30,7 +30,7 @@ os.environ.update(ONE_CORE)
 
 from backend.errors import MingaError
 from benchmarks.btard.ban_rounds import ban_rows
-from benchmarks.btard.lying_members import LIES, lies_row, sybil_row
+from benchmarks.btard.lying_members import LIES, STRATEGIES, lies_row, sybil_row
 from benchmarks.btard.picture_task import TASKS, open_task
 from benchmarks.btard.round_costs import cost_rows
 from benchmarks.btard.table import DEFENCES, Table, rows, run_table, summary, text_table
@@ -69,10 +69,9 @@ def _figures(options: argparse.Namespace) -> dict[str, Any]:
         return settings | {"byzantine": options.byzantine, "rows": found}
     if options.sybil:
         rounds = options.rounds or _SYBIL_ROUNDS
-        kinds = (False, True)
         found = [
-            sybil_row(task, _SYBIL_PEERS, options.sybil, options.compute, rounds, rotates, seed)
-            for rotates in kinds
+            sybil_row(task, _SYBIL_PEERS, options.sybil, options.compute, rounds, strategy, seed)
+            for strategy in STRATEGIES
         ]
         return settings | {"peers": _SYBIL_PEERS, "rows": found}
     if options.lies:

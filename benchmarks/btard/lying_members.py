@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from backend.numerics.butterfly.clipped_mean import distance
@@ -97,16 +97,20 @@ def _farthest(trial: Trial, past: PastRound) -> float:
     return found
 
 
-class SybilWork:
-    """Lets `sybils` of one owner share what it can compute: `compute` updates a round.
+STRATEGIES = ("fixed", "spare", "rotates")
 
-    Those are the work of the first so many that are not banned, or with `rotates` of the first that have no
-    seat yet; all others send a copy of one of them.
+
+class SybilWork:
+    """Lets `sybils` of one owner share what it can compute: `compute` updates a round; others send copies.
+
+    By the strategy "fixed" the first so many that are not banned work and validate. By "spare" what those
+    would compute that validate goes to the next ones, since a validator may lie without work. By "rotates"
+    all of it goes to those without a seat.
     """
 
-    def __init__(self, sybils: list[str], compute: int, rotates: bool) -> None:
-        self._sybils, self._compute, self._rotates = sybils, compute, rotates
-        self.seated = frozenset[str]()
+    def __init__(self, sybils: Sequence[str], compute: int, strategy: str) -> None:
+        self._sybils, self._compute, self._strategy = sybils, compute, strategy
+        self.seated = self.banned = frozenset[str]()
 
     def sent(
         self, number: int, trained: Mapping[str, Vector], mislabelled: Mapping[str, Vector]
@@ -114,37 +118,43 @@ class SybilWork:
         """Returns what each client sends."""
         del number, mislabelled
         working = [one for one in self._sybils if one in trained]
-        first = sorted(working, key=lambda one: self._rotates and one in self.seated)[: self._compute]
-        copied = {one: trained[first[0]] for one in working if one not in first} if first else {}
+        first = [one for one in self._sybils if one not in self.banned]
+        if self._strategy != "fixed":
+            first = sorted(working, key=lambda one: self._strategy == "rotates" and one in self.seated)
+        true = set(first[: self._compute]).intersection(working)
+        source = next(iter(sorted(true)), None)
+        copied = {one: trained[source] for one in working if one not in true} if source else {}
         return {**trained, **copied}
 
 
 def sybil_row(
-    task: PictureTask, peers: int, sybils: int, compute: int, rounds: int, rotates: bool, seed: int
+    task: PictureTask, peers: int, sybils: int, compute: int, rounds: int, strategy: str, seed: int
 ) -> dict[str, Any]:
     """Returns how many seats the owner of `sybils` gets that can do the work of `compute` members."""
     names = [f"{(1 << 32) + number:016x}" for number in range(sybils)]
     trial = Trial(task, rounds, seed, peers=peers, byzantine=0)
-    work = SybilWork(names, compute, rotates)
+    work = SybilWork(names, compute, strategy)
     lies = {name: StatementLies(names) for name in names}
     mesh = LocalMesh(trial, lies, newcomers=tuple(names), forger=work)
-    most = ever = 0
+    most = above = 0
     seated_ever = set[str]()
+    names_of = {mesh.peers[name].identity: name for name in names}
     while mesh.state.round < rounds and mesh.play_round():
         seats = {seat.client for seat in mesh.state.membership.seats}
         work.seated = frozenset(seats.intersection(names))
+        work.banned = frozenset(names_of[one] for one in mesh.state.membership.banned if one in names_of)
         seated_ever |= work.seated
-        most, ever = max(most, len(work.seated)), len(seated_ever)
-    identities = {mesh.peers[name].identity for name in names}
+        most, above = max(most, len(work.seated)), above + (len(work.seated) > compute)
     banned = set(mesh.state.membership.banned)
     return {
         "sybils": sybils,
         "compute": compute,
-        "strategy": "rotates" if rotates else "fixed",
+        "strategy": strategy,
         "most_seats": most,
-        "ever_seated": ever,
-        "banned": len(banned & identities),
-        "banned_honest": len(banned - identities),
+        "rounds_above": above,
+        "ever_seated": len(seated_ever),
+        "banned": len(work.banned),
+        "banned_honest": len(banned) - len(work.banned),
         "newcomers_of_banned": sum(one.identity in banned for one in mesh.state.membership.newcomers),
         "different_bits": mesh.different_bits,
         "rounds": mesh.state.round,

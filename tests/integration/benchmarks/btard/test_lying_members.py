@@ -24,7 +24,7 @@ def test_whoever_keeps_its_part_of_the_coin_loses_its_seat() -> None:
 
 
 def test_sybils_that_cannot_do_all_work_get_no_more_seats_than_they_can_work_for() -> None:
-    row = sybil_row(small_task(), PEERS, sybils=6, compute=1, rounds=160, rotates=False, seed=0)
+    row = sybil_row(small_task(), PEERS, sybils=6, compute=1, rounds=160, strategy="fixed", seed=0)
     assert row["most_seats"] == 1
     assert (row["banned_honest"], row["different_bits"]) == (0, 0)
 
