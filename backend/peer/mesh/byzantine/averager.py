@@ -231,8 +231,7 @@ class ByzantineAverager:
         roles, key = roles_of(state, self._states.rules.terms.validators), (order.round, order.group)
         if prepared.update is None:
             return
-        bounds = part_jobs.part_bounds(len(prepared.update), len(roles.workers))
-        pieces = part_jobs.cut(prepared.update, bounds)
+        pieces = part_jobs.cut(prepared.update, len(roles.workers))
         digests = [part_jobs.sha256(piece) for piece in pieces]
         for digest, piece in zip(digests, pieces, strict=True):
             self._contents.add(state.round + 1, digest, piece)

@@ -273,7 +273,15 @@ class ByzantineExchange:
             active=list(active),
             verdicts=self._signatures.signed(self._turn, verdicts),
         )
-        work = RoundWork(given.state, pieces)
+        turn = self._machine.turn
+        work = RoundWork(
+            base=given.state,
+            pieces=pieces,
+            workers=turn.roles.workers,
+            means=turn.means(),
+            checks=turn.statements.checks(),
+            coin=state.coin,
+        )
         judged = [log.statement_of(TurnPhase.COMMIT, one) for one in active]
         said = self._said(self._turn, [*judged, *verdicts])
         self._result.set_result(AgreedRound(state, proof, *self._stepped, active, work, said))
@@ -321,7 +329,7 @@ class ByzantineExchange:
         update = self._given.update
         pieces: list[bytes] = []
         if parts and update is not None:
-            pieces = await asyncio.to_thread(part_jobs.cut, update, part_jobs.part_bounds(self._size, parts))
+            pieces = await asyncio.to_thread(part_jobs.cut, update, parts)
         digests = [await asyncio.to_thread(part_jobs.sha256, piece) for piece in pieces]
         for digest, piece in zip(digests, pieces, strict=True):
             self._keep(digest, piece)

@@ -16,15 +16,36 @@ from backend.peer.mesh.byzantine.contents import ROUNDS_KEPT
 from backend.protocols.mesh.byzantine.adoption import told_state
 from backend.protocols.mesh.byzantine.first_state import rules_digest
 from backend.protocols.mesh.byzantine.state import AgreedState
+from backend.wire.byzantine_bodies import CheckBody
 from backend.wire.byzantine_messages import ByzantineRules, TellState
 
 
 @dataclass(frozen=True)
 class RoundWork:
-    """The work of one round from the state `base`: by client, the SHA-256 of its pieces."""
+    """The work of one round from the state `base`: by client, the SHA-256 of its pieces.
+
+    Part k belonged to `workers[k]`; `means` are the SHA-256 of all means, `checks` what each worker said of
+    them, and `coin` what was tossed after them.
+    """
 
     base: AgreedState
     pieces: Mapping[str, tuple[bytes, ...]]
+    workers: tuple[str, ...]
+    means: tuple[bytes, ...]
+    checks: Mapping[str, CheckBody]
+    coin: bytes
+
+    def keepers(self, client: str) -> list[str]:
+        """Returns who was sent each piece of a client: the part's owner, of its own part the next worker.
+
+        A newcomer keeps all of them itself.
+        """
+        if client not in self.workers:
+            return [client] * len(self.pieces[client])
+        own = self.workers.index(client)
+        keepers = list(self.workers)
+        keepers[own] = keepers[(own + 1) % len(keepers)]
+        return keepers
 
 
 class StoredState(Struct, frozen=True):

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from itertools import accumulate
 
 import numpy as np
 
 from backend.numerics.aggregation.outer_step import outer_step
 from backend.numerics.butterfly.part_values import mean_of_part, part_numbers, part_values
 from backend.numerics.vectors import Vector
+from backend.peer.mesh.byzantine.mesh_states import RoundWork
 from backend.protocols.mesh.byzantine.checks import part_radius
 from backend.protocols.mesh.byzantine.drawn_work import coin_seed
 from backend.protocols.mesh.byzantine.round_events import (
@@ -34,14 +35,30 @@ def sha256(content: bytes) -> bytes:
     return hashlib.sha256(content).digest()
 
 
+def part_sizes(size: int, parts: int) -> list[int]:
+    """Returns how many of the `size` values of a vector each of so many parts has.
+
+    Part k has every so-manieth value from k on: so each has values of all layers, and one radius fits all.
+    """
+    return [(size - part + parts - 1) // parts for part in range(parts)]
+
+
 def part_bounds(size: int, parts: int) -> list[int]:
-    """Returns the limits of so many parts of a vector of `size` values, alike but for one value."""
-    return [size * part // parts for part in range(parts + 1)]
+    """Returns the sizes of so many parts, added up from 0 on."""
+    return [0, *accumulate(part_sizes(size, parts))]
 
 
-def cut(vector: Vector, bounds: Sequence[int]) -> list[bytes]:
+def cut(vector: Vector, parts: int) -> list[bytes]:
     """Returns the pieces of a vector [P], little-endian float32."""
-    return [vector[a:b].astype("<f4", copy=False).tobytes() for a, b in pairwise(bounds)]
+    return [vector[part::parts].astype("<f4", copy=False).tobytes() for part in range(parts)]
+
+
+def joined(pieces: Sequence[Vector]) -> Vector:
+    """Returns the vector of these pieces."""
+    vector = np.empty(sum(map(len, pieces)), np.float32)
+    for part, piece in enumerate(pieces):
+        vector[part :: len(pieces)] = piece
+    return vector
 
 
 def made_mean(effect: MakeMean, size: int, read: Read) -> bytes:
@@ -101,7 +118,29 @@ def outer_stepped(
         return base, slots
     parts = [part_values(read(digest), size) for digest, size in zip(means, sizes, strict=True)]
     before: Vector = np.frombuffer(slots, "<f4").astype(np.float32)
-    change = np.concatenate(parts)
+    change = joined(parts)
     step, velocity = outer_step(outer.kind, outer.learning_rate, outer.momentum, change, trainable, before)
     weights = np.frombuffer(base, "<f4") + step
     return weights.astype("<f4", copy=False).tobytes(), velocity.astype("<f4", copy=False).tobytes()
+
+
+def numbers_are_right(work: RoundWork, target: str, sizes: Sequence[int], read: Read) -> bool:
+    """Whether what a worker said of all means is what its pieces have.
+
+    Gorbunov et al. 2022, CheckComputations: colluders hide a wrong mean by false numbers. Raises KeyError
+    where bytes are missing.
+    """
+    said, coin = work.checks[target], coin_seed(work.coin)
+    for part, (digest, mean, size) in enumerate(zip(work.pieces[target], work.means, sizes, strict=True)):
+        piece, radius = part_values(read(digest), size), part_radius(work.base.radius, size)
+        found = part_numbers([piece], part_values(read(mean), size), radius, coin, part)
+        if found != ([said.products[part]], [said.lengths[part]]):
+            return False
+    return True
+
+
+def mean_is_right(work: RoundWork, part: int, size: int, read: Read) -> bool:
+    """Whether the mean of a part is that of its pieces. Raises KeyError where bytes are missing."""
+    pieces = [part_values(read(work.pieces[worker][part]), size) for worker in work.workers]
+    mean = mean_of_part(pieces, part_radius(work.base.radius, size))
+    return sha256(mean.astype("<f4", copy=False).tobytes()) == work.means[part]

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-
-import numpy as np
 
 from backend.numerics.aggregation.result_agreement import Tolerance, agreement, likeness
 from backend.numerics.butterfly.part_values import part_values
@@ -15,7 +14,7 @@ from backend.numerics.vectors import Vector
 from backend.peer.links.links import LinkManager
 from backend.peer.mesh.byzantine import part_jobs
 from backend.peer.mesh.byzantine.contents import RoundContents
-from backend.peer.mesh.byzantine.mesh_states import MeshStates
+from backend.peer.mesh.byzantine.mesh_states import MeshStates, RoundWork
 from backend.peer.mesh.weight_transfer import WeightTransfer
 from backend.peer.mesh.weights import WeightCache
 from backend.peer.training.trainer import TrainingResult
@@ -70,35 +69,70 @@ class WorkJudge:
         pieces = work.pieces.get(case.target) if work else None
         if work is None or pieces is None or self._weights.find(work.base.weights.hex()) is None:
             return None
-        shown = await self._shown(case.target, pieces)
+        shown = await self._shown(work, case.target)
         if shown is None:
             return JudgedWork(WorkFinding(case.target, case.round, "missing"), None)
         own = await self.trained(job, work.base, case.target)
         if own is None:
             return None
         found = await asyncio.to_thread(self._compared, own.update, shown, len(pieces))
+        if found == "same" and not await self._checks_are_right(work, case.target, shown):
+            found = "other"
         return JudgedWork(WorkFinding(case.target, case.round, found), own)
 
-    async def _shown(self, target: str, pieces: Sequence[bytes]) -> Vector | None:
-        """Returns the vector that a member committed to, from it or from who else has it."""
-        size = self._jobs.manifest.parameters.total
-        bounds = part_jobs.part_bounds(size, len(pieces))
-        found = list[Vector]()
-        for part, digest in enumerate(pieces):
-            values = bounds[part + 1] - bounds[part]
-            content = self._contents.find(digest.hex())
-            if content is None:
-                others = [target, *(one for one in self._links.linked() if one != target)]
-                content = await self._transfer.fetch(digest.hex(), 4 * values, others)
+    async def _shown(self, work: RoundWork, target: str) -> list[bytes] | None:
+        """Returns the bytes of the pieces that a member committed to, from it or from who else has them."""
+        pieces, found = work.pieces[target], list[bytes]()
+        sizes = part_jobs.part_sizes(self._jobs.manifest.parameters.total, len(pieces))
+        keepers = work.keepers(target)
+        for digest, size, keeper in zip(pieces, sizes, keepers, strict=True):
+            # Its author may stand still, which costs some seconds to see.
+            content = await self._content(digest, size, [keeper, target])
             if content is None:
                 return None
-            found.append(part_values(content, values))
-        return np.concatenate(found)
+            found.append(content)
+        return found
 
-    def _compared(self, update: Vector, shown: Vector, parts: int) -> Judged:
-        bounds = part_jobs.part_bounds(len(update), parts)
+    async def _content(self, digest: bytes, values: int, first: Sequence[str]) -> bytes | None:
+        content = self._contents.find(digest.hex())
+        if content is None:
+            holders = [*first, *(one for one in self._links.linked() if one not in first)]
+            content = await self._transfer.fetch(digest.hex(), 4 * values, holders)
+        return content
+
+    async def _checks_are_right(self, work: RoundWork, target: str, shown: Sequence[bytes]) -> bool:
+        """Whether what a worker said of all means is right, and its own, as far as bytes tell."""
+        if target not in work.workers:
+            return True
+        part = work.workers.index(target)
+        sizes = part_jobs.part_sizes(self._jobs.manifest.parameters.total, len(work.workers))
+        known = dict(zip(work.pieces[target], shown, strict=True))
+        for worker in work.workers:
+            digest = work.pieces[worker][part]
+            content = known.get(digest) or await self._content(digest, sizes[part], [target, worker])
+            if content is not None:
+                known[digest] = content
+
+        def read(digest: bytes) -> bytes:
+            return known[digest] if digest in known else self._contents.get(digest)
+
+        def are_right() -> bool:
+            right = True
+            with suppress(KeyError):
+                right = part_jobs.numbers_are_right(work, target, sizes, read)
+            with suppress(KeyError):
+                right = right and part_jobs.mean_is_right(work, part, sizes[part], read)
+            return right
+
+        return await asyncio.to_thread(are_right)
+
+    def _compared(self, update: Vector, pieces: Sequence[bytes], parts: int) -> Judged:
         # Values that are not finite count as zeros on both sides.
-        own = np.concatenate([part_values(piece, len(piece) // 4) for piece in part_jobs.cut(update, bounds)])
+        sizes = part_jobs.part_sizes(len(update), parts)
+        own, shown = (
+            part_jobs.joined([part_values(one, size) for one, size in zip(of, sizes, strict=True)])
+            for of in (part_jobs.cut(update, parts), pieces)
+        )
         allowed = self._states.rules.tolerance
         if allowed is None:
             return "same" if own.tobytes() == shown.tobytes() else "other"

@@ -1,0 +1,1 @@
+"""Parts of a mesh peer, without links."""

@@ -1,0 +1,1 @@
+"""A peer of a Byzantine mesh, without links."""
