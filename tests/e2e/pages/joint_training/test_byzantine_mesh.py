@@ -11,7 +11,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from tests.e2e.pages.conftest import listen
-from tests.support.peer.byzantine_company import ByzantineCompany, same_bits
+from tests.support.peer.byzantine_company import ByzantineCompany, averaged, same_bits
 from tests.support.timeouts import LONG
 
 pytestmark = [pytest.mark.browser, pytest.mark.tensorflow, pytest.mark.long]
@@ -38,11 +38,19 @@ async def open_page(browser: Browser, company: ByzantineCompany, backend: str) -
     return page
 
 
+# WebGL without a graphics card takes seconds for a step.
+@pytest.mark.parametrize(
+    ("backends", "rounds", "patience"), [(("wasm", "cpu"), 12, 10.0), (("webgl", "wasm"), 6, 60.0)]
+)
 async def test_two_pages_and_two_peers_validate_each_other_and_end_each_round_with_the_same_bits(
-    browser: Browser, company: ByzantineCompany
+    browser: Browser,
+    company: ByzantineCompany,
+    backends: tuple[str, str],
+    rounds: int,
+    patience: float,
 ) -> None:
-    company.serve(rounds=12, min_available_clients=4, averaging={"patience": 10.0})
-    pages = [await open_page(browser, company, backend) for backend in ("wasm", "cpu")]
+    company.serve(rounds=rounds, min_available_clients=4, averaging={"patience": patience}, deadline=300)
+    pages = [await open_page(browser, company, backend) for backend in backends]
     complaints = [listen(page) for page in pages]
     peers = [company.join(transport="webrtc") for _ in range(2)]
     for page in pages:
@@ -53,7 +61,7 @@ async def test_two_pages_and_two_peers_validate_each_other_and_end_each_round_wi
     for peer in peers:
         peer.expect("finished", LONG)
     recorded = same_bits(peers)
-    assert sorted(recorded) == list(range(1, 13))
+    assert sorted(recorded) == list(range(1, rounds + 1))
     for page in pages:
         held: dict[str, Any] = await page.evaluate("window.held")
         assert {number: held.get(str(number)) for number in recorded} == recorded
@@ -61,8 +69,13 @@ async def test_two_pages_and_two_peers_validate_each_other_and_end_each_round_wi
     assert len(state.membership.seats) == 4
     assert not state.membership.banned
     assert complaints == [[]] * len(pages)
-    rounds = company.server.get("/api/tasks/digits/rounds")["rounds"]
-    assert [one["accepted"] for one in rounds] == [4] * 12
+    checked = sum(one["event"] == "checking" for peer in peers for one in peer.seen)
+    for page in pages:
+        checked += int(await page.locator("[data-train]").get_attribute("data-checked") or 0)
+    # One in each round after the first.
+    assert checked == rounds - 1
+    ended = company.server.get("/api/tasks/digits/rounds")["rounds"]
+    assert [one["accepted"] for one in ended] == [4] * rounds
 
 
 async def test_pages_ban_a_peer_that_flips_the_sign_of_its_work_and_go_on_with_the_same_bits(
@@ -85,3 +98,35 @@ async def test_pages_ban_a_peer_that_flips_the_sign_of_its_work_and_go_on_with_t
     membership = company.state(1).membership
     assert len(membership.banned) == 1
     assert len(membership.seats) == 3
+
+
+async def test_a_page_that_comes_later_earns_a_seat_and_takes_its_state_up_again_when_it_is_reloaded(
+    browser: Browser, company: ByzantineCompany
+) -> None:
+    company.serve(
+        byzantine={"probation": 25, "audits": 0},
+        rounds=200,
+        min_available_clients=3,
+        averaging={"patience": 4.0},
+    )
+    peers = [company.join(transport="webrtc") for _ in range(3)]
+    averaged(peers[0], LONG)
+    page = await open_page(browser, company, "wasm")
+    await page.locator("[data-action=start]").click()
+    hint = page.locator("[data-status-hint]")
+    await expect(hint).to_contain_text("on probation", timeout=1000 * LONG)
+    await expect(hint).to_contain_text("has a seat", timeout=1000 * LONG)
+    await page.reload()
+    await page.evaluate(RECORD)
+    await page.locator("[data-action=start]").click()
+    await expect(hint).to_contain_text("has a seat", timeout=1000 * LONG)
+    status = page.locator("[data-status-line]")
+    await expect(status).to_have_text("The model is trained", timeout=1000 * LONG)
+    for peer in peers:
+        peer.expect("finished", LONG)
+    recorded = same_bits(peers)
+    held: dict[str, Any] = await page.evaluate("window.held")
+    assert held["200"] == recorded[200]
+    membership = company.state(1).membership
+    assert len(membership.seats) == 4
+    assert not membership.banned

@@ -171,6 +171,8 @@ describe("What happens, in words", () => {
     expect(meshStatus(view({}, { group: { ...group, outcome } }), 0).hint).toBe(
       "Round 3: you and 1 other have the same new weights, with 75.0\u202f% of what all trained on.",
     );
+    const alone = { ...group, outcome: { ...outcome, holders: 0 } };
+    expect(meshStatus(view({}, { group: alone }), 0).hint).not.toContain("Round 3: you");
     const failed = { ...group, outcome: null, reason: "Too few are left." };
     expect(meshStatus(view({}, { group: failed }), 0).hint).toBe(
       "No result in the last group: Too few are left.",
@@ -207,6 +209,10 @@ describe("The membership where members check each other", () => {
       0,
     ).hint;
     expect(hint).toContain("on probation: 3 of 100 rounds, 1 of 5 checks.");
+    const unaudited = { ...standing, neededAudits: 0 };
+    expect(meshStatus(view({}, { byzantine: { ...nothing, standing: unaudited } }), 0).hint).toContain(
+      "on probation: 3 of 100 rounds. Its work",
+    );
     expect(hint).toContain("1 participant is banned: its work or statements were proven wrong.");
     expect(hint).toContain("It checked the work of another participant once.");
     expect(hint).toContain(

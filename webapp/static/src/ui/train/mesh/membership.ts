@@ -29,6 +29,8 @@ export function membershipWords(view: ByzantineView): string {
 
 function placeWords(standing: MemberStanding): string {
   if (standing.type !== "probation") return words[standing.type];
-  const { rounds, neededRounds, audits, neededAudits } = standing;
-  return words.probation(rounds, neededRounds, audits, neededAudits);
+  const { neededRounds, neededAudits } = standing;
+  const rounds = Math.min(standing.rounds, neededRounds);
+  if (neededAudits === 0) return words.probationOfRounds(rounds, neededRounds);
+  return words.probation(rounds, neededRounds, Math.min(standing.audits, neededAudits), neededAudits);
 }

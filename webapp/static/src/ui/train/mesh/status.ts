@@ -125,8 +125,8 @@ function outcome({ group }: MeshView): string | null {
   const { order, outcome: made, reason } = group;
   if (made === null) return reason === null ? null : mesh.noResult(say.message(reason));
   const others = made.holders - 1;
-  // The first signature comes within milliseconds.
-  if (others === 0) return null;
+  // The first signature comes within milliseconds. Who is no survivor collects none.
+  if (others <= 0) return null;
   return made.fraction < 0.9995
     ? mesh.sameWeightsOf(order.round, others, made.fraction)
     : mesh.sameWeights(order.round, others);

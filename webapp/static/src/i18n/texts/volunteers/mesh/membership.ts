@@ -18,6 +18,11 @@ export const membership = {
       "Your device is on probation: %(rounds)s of %(of)s rounds, %(passed)s of %(needed)s checks. Its work counts after that.",
       { rounds: number(rounds), of: number(of), passed: number(passed), needed: number(needed) },
     ),
+  probationOfRounds: (rounds: number, of: number) =>
+    _("Your device is on probation: %(rounds)s of %(of)s rounds. Its work counts after that.", {
+      rounds: number(rounds),
+      of: number(of),
+    }),
   checked: (count: number) =>
     ngettext(
       "It checked the work of another participant once.",
