@@ -95,6 +95,9 @@ async def test_pages_ban_a_peer_that_flips_the_sign_of_its_work_and_go_on_with_t
     for page in pages:
         held: dict[str, Any] = await page.evaluate("window.held")
         assert {number: held.get(str(number)) for number in recorded} == recorded
+        hint = page.locator("[data-status-hint]")
+        await expect(hint).to_contain_text("1 participant is banned")
+        await expect(hint).to_contain_text("keeps evidence against 1 of them")
     membership = company.state(1).membership
     assert len(membership.banned) == 1
     assert len(membership.seats) == 3

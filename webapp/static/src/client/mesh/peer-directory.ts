@@ -83,7 +83,7 @@ export class PeerDirectory {
     this.client = entered.client;
     this.links = this.#makeLinks();
     this.#transfer = new WeightTransfer(this.links, {
-      find: (hash) => holdings.find(hash) ?? this.#contents.find(hash),
+      find: (hash) => holdings.find(hash) ?? this.#contents.find(hash) ?? this.byzantine?.find(hash) ?? null,
     });
     const [task, own, links] = [entered.task, entered.client, this.links];
     const identityOf = (other: string) => this.#members.find((one) => one.client === other)?.identity ?? null;
@@ -182,6 +182,7 @@ export class PeerDirectory {
       relayBuffered: () => transport.buffered,
       up: (other) => {
         this.averager.up(other);
+        this.byzantine?.up(other);
         this.serverless.handle({ type: "linked", client: other });
         this.#scheduleReport(LINKS_SOON);
       },

@@ -3,8 +3,8 @@
 import { vi } from "vitest";
 import { RoundContents } from "../../../../../../webapp/static/src/client/mesh/byzantine/contents";
 import {
-  ByzantineExchange,
   type AgreedRound,
+  ByzantineExchange,
 } from "../../../../../../webapp/static/src/client/mesh/byzantine/exchange";
 import type { AveragingWorker } from "../../../../../../webapp/static/src/client/workers/averaging-worker";
 import { type Bytes, sha256, toHex } from "../../../../../../webapp/static/src/core/crypto/bytes";

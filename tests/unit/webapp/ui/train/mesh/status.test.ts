@@ -181,7 +181,15 @@ describe("What happens, in words", () => {
 });
 
 describe("The membership where members check each other", () => {
-  const nothing = { standing: null, checking: null, findings: [], banned: 0, removed: [], problem: null };
+  const nothing = {
+    standing: null,
+    checking: null,
+    findings: [],
+    banned: 0,
+    evidence: [],
+    removed: [],
+    problem: null,
+  };
   const seated = { ...nothing, standing: { type: "seat" as const } };
 
   test("says what this device checks", () => {

@@ -14,6 +14,8 @@ import type { ResultSigner } from "../result-signer";
 import type { WeightCache } from "../weight-store";
 import type { WeightTransfer } from "../weight-transfer";
 import { ByzantineAverager } from "./averager";
+import { BanExchange } from "./ban-exchange";
+import { BanStore } from "./ban-store";
 import { ROUNDS_KEPT, type RoundContents } from "./contents";
 import { ByzantineLearner, type LearnedRound } from "./learner";
 import { MeshStates } from "./mesh-states";
@@ -52,6 +54,8 @@ export class ByzantineMember {
   readonly #transfer: StateTransfer;
   readonly #learner: ByzantineLearner;
   readonly #averager: ByzantineAverager;
+  readonly #store: BanStore;
+  readonly #bans: BanExchange;
   #view: ByzantineView = NOTHING_CHECKED;
   /** The stored state is read once. */
   #read: Promise<void> | null = null;
@@ -64,6 +68,12 @@ export class ByzantineMember {
     weights.most = ROUNDS_KEPT + 1;
     const [states, worker] = [new MeshStates(rules, address), this.#worker];
     this.#states = states;
+    this.#store = new BanStore(address, options.task, rules.run);
+    this.#bans = new BanExchange({
+      ...options,
+      store: this.#store,
+      banned: (conviction) => this.#show({ evidence: [...this.#view.evidence, conviction] }),
+    });
     this.#transfer = new StateTransfer({ ...options, states });
     const transfer = this.#transfer;
     const judge = new WorkJudge({ ...options, states, worker });
@@ -113,6 +123,16 @@ export class ByzantineMember {
     this.#averager.abort();
   }
 
+  /** Returns the evidence of this SHA-256, for a peer that fetches it. */
+  find(hash: string): Bytes | null {
+    return this.#store.find(hash);
+  }
+
+  /** Takes a new link. */
+  up(client: string): void {
+    this.#bans.up(client);
+  }
+
   down(client: string): void {
     this.#averager.down(client);
   }
@@ -124,8 +144,8 @@ export class ByzantineMember {
   receive(client: string, frame: GroupFrame | ByzantineFrame): void {
     if (frame.type === "ask_state") this.#transfer.asked(client, frame.after);
     else if (frame.type === "tell_state") this.#transfer.told(client, frame);
-    // Pages follow the bans of the states; only peers keep evidence for strangers.
-    else if (frame.type !== "tell_evidence") this.#averager.receive(client, frame);
+    else if (frame.type === "tell_evidence") void this.#bans.received(client, frame);
+    else this.#averager.receive(client, frame);
   }
 
   close(): void {
@@ -134,6 +154,7 @@ export class ByzantineMember {
   }
 
   async #readStored(): Promise<void> {
+    await this.#bans.read();
     const weights = await this.#states.read();
     const { newest, slots } = this.#states;
     if (weights !== null && newest !== null) await this.#transfer.keep(newest, weights, slots);

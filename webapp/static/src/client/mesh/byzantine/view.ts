@@ -1,5 +1,6 @@
 /** What a page shows of its membership in a Byzantine mesh. */
 
+import type { Conviction } from "../../../protocol/mesh/byzantine/evidence/conviction";
 import { present } from "../../../protocol/mesh/byzantine/membership";
 import type { Removal } from "../../../protocol/mesh/byzantine/round-events";
 import type { AgreedState, WorkCase } from "../../../protocol/mesh/byzantine/state";
@@ -26,6 +27,8 @@ export interface ByzantineView {
   readonly findings: readonly WorkFinding[];
   /** How many identities are banned. */
   readonly banned: number;
+  /** Whom evidence convicts that this device keeps. */
+  readonly evidence: readonly Conviction[];
   /** Members that were removed from rounds in this session. */
   readonly removed: readonly { readonly client: string; readonly why: Removal }[];
   /** Why this device could not do another one's work again. */
@@ -37,6 +40,7 @@ export const NOTHING_CHECKED: ByzantineView = {
   checking: null,
   findings: [],
   banned: 0,
+  evidence: [],
   removed: [],
   problem: null,
 };

@@ -15,13 +15,14 @@ export function checkingWords({ checking }: ByzantineView, round: string): Statu
 
 /** Returns the sentences on the device's place, what it checked, and who was removed last. */
 export function membershipWords(view: ByzantineView): string {
-  const { standing, findings, banned, removed, problem } = view;
+  const { standing, findings, banned, evidence, removed, problem } = view;
   const last = removed.at(-1);
   const sentences = [
     standing && placeWords(standing),
     findings.length > 0 && words.checked(findings.length),
     last && words.removed(participantName(last.client), words.why[last.why]),
     banned > 0 && standing?.type !== "banned" && words.bannedOthers(banned),
+    evidence.length > 0 && words.evidence(evidence.length),
     problem && words.unable(problem),
   ];
   return sentences.filter(Boolean).join(" ");

@@ -35,6 +35,12 @@ export const membership = {
       "%(count)s participants are banned: their work or statements were proven wrong.",
       count,
     ),
+  evidence: (count: number) =>
+    ngettext(
+      "Your device keeps evidence against %(count)s of them, which anybody can check.",
+      "Your device keeps evidence against %(count)s of them, which anybody can check.",
+      count,
+    ),
   removed: (name: string, why: string) =>
     _("Participant %(name)s was removed from a round: %(why)s.", { name, why }),
   why: {
