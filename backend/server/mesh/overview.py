@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from backend.protocols.mesh.byzantine.membership import SeatedMember
+from backend.protocols.mesh.byzantine.state import WorkCase
+from backend.protocols.mesh.byzantine.state_observer import StateObserver
 from backend.protocols.mesh.coordinator import MeshCoordinator
 from backend.protocols.mesh.mesh_round import MeshRound
 from backend.server.mesh.peer_list import Peer, Peers
 from backend.wire.mesh_messages import Group
 
 
-def picture(peers: Peers, machine: MeshCoordinator, carried: int) -> dict[str, Any]:
-    """Returns peers, links and the groups of the open round; `carried` is the number of relayed bytes."""
+def picture(
+    peers: Peers, machine: MeshCoordinator, carried: int, observer: StateObserver | None
+) -> dict[str, Any]:
+    """Returns peers, links, the groups of the open round, and what a Byzantine mesh agreed on last.
+
+    `carried` is the number of relayed bytes, `observer` None for other meshes.
+    """
     mesh_round = machine.open
     return {
         "epoch": peers.epoch,
@@ -21,7 +29,39 @@ def picture(peers: Peers, machine: MeshCoordinator, carried: int) -> dict[str, A
         "peers": [_peer(peer, machine) for peer in peers.by_id.values()],
         "links": _links(peers),
         "groups": [_group(group, mesh_round) for group in mesh_round.groups] if mesh_round else [],
+        "state": _state(observer) if observer else None,
     }
+
+
+def _state(observer: StateObserver) -> dict[str, Any] | None:
+    state = observer.newest
+    if state is None:
+        return None
+    membership = state.membership
+    return {
+        "round": state.round,
+        "radius": state.radius or None,
+        "seats": [_seat(seat, state.round + 1) for seat in membership.seats],
+        "newcomers": [
+            {"client": one.client, "rounds": one.rounds, "audits": one.audits} for one in membership.newcomers
+        ],
+        "banned": [identity.hex() for identity in membership.banned],
+        "court": [_case(case) for case in state.court],
+        "doubtful": [_case(case) for case in state.doubtful],
+        "validating": [_case(case) for case in observer.validations()],
+    }
+
+
+def _seat(seat: SeatedMember, following: int) -> dict[str, Any]:
+    return {
+        "client": seat.client,
+        "absences": list(seat.absences),
+        "rests_until": seat.returns if seat.rests(following) else None,
+    }
+
+
+def _case(case: WorkCase) -> dict[str, Any]:
+    return {"target": case.target, "round": case.round, "validator": case.validator or None}
 
 
 def _peer(peer: Peer, machine: MeshCoordinator) -> dict[str, Any]:

@@ -64,8 +64,8 @@ def describe_mesh(plan: Coordination) -> Iterator[str]:
 
 
 def picture_of(host: MeshHost) -> dict[str, Any]:
-    """Returns the current peers, links and groups."""
-    return picture(host.peers, host.machine, host.carried)
+    """Returns the current peers, links and groups, and what members that check each other agreed on."""
+    return picture(host.peers, host.machine, host.carried, host.observer)
 
 
 def deposits_of(host: MeshHost) -> WeightsDeposits:

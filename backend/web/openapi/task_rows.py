@@ -76,7 +76,7 @@ ROWS: dict[str, Row] = {
             number("before", "Rounds before this one."),
         ),
     ),
-    f"GET {TASK}/mesh": Row("view", {200: keys("epoch", "peers", "links", "groups")}),
+    f"GET {TASK}/mesh": Row("view", {200: keys("epoch", "peers", "links", "groups", "state")}),
     f"PUT {TASK}/weights/{{sha256}}": Row(
         "join", EMPTY, file(BYTES), refusals=(409, 422), note="Little-endian float32."
     ),

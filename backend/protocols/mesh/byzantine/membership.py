@@ -26,9 +26,14 @@ class SeatedMember(Struct, frozen=True, forbid_unknown_fields=True):
     identity: bytes
     absences: tuple[int, ...] = ()
 
+    @property
+    def returns(self) -> int:
+        """The first round in which it takes part after its last absence; 0 if it was never absent."""
+        return self.absences[-1] + REST_ROUNDS + 1 if self.absences else 0
+
     def rests(self, number: int) -> bool:
         """Whether it takes no part in round `number`, because it was absent shortly before."""
-        return bool(self.absences) and number <= self.absences[-1] + REST_ROUNDS
+        return number < self.returns
 
 
 class Newcomer(Struct, frozen=True, forbid_unknown_fields=True):

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 
 from backend.protocols.mesh.byzantine.adoption import adopted, is_proven, told_state
 from backend.protocols.mesh.byzantine.first_state import first_state, rules_digest
-from backend.protocols.mesh.byzantine.state import AgreedState
+from backend.protocols.mesh.byzantine.roles import roles_of
+from backend.protocols.mesh.byzantine.state import AgreedState, WorkCase
 from backend.wire.byzantine_messages import ByzantineRules, TellState
 
 # First groups whose result may still come, after which the mesh has a state.
@@ -40,6 +41,13 @@ class StateObserver:
     def bans(self, identity: bytes) -> bool:
         """Whether the newest state bans this key."""
         return self.newest is not None and identity in self.newest.membership.banned
+
+    def validations(self) -> list[WorkCase]:
+        """Returns whose work members judge in the round after the newest state, by validators' ids."""
+        if self.newest is None:
+            return []
+        audits = roles_of(self.newest, self._rules.terms.validators).audits
+        return [audits[validator] for validator in sorted(audits)]
 
     def told(self, client: str, frame: TellState, identities: Mapping[str, bytes]) -> AgreedState | None:
         """Takes the state that `client` tells; returns it if it is newer, and proven.

@@ -51,6 +51,9 @@ def test_a_peer_that_flips_the_sign_of_its_work_is_banned_by_all_and_the_others_
         [found] = company.convictions(number)
         assert (found.kind, found.identity) == ("majority", state.membership.banned[0])
         assert found.client == found.target
+    shown = company.server.get("/api/tasks/digits/mesh")["state"]
+    assert shown["banned"] == [state.membership.banned[0].hex()]
+    assert {seat["client"] for seat in shown["seats"]} == {seat.client for seat in state.membership.seats}
 
 
 def test_a_newcomer_earns_a_seat_by_work_that_is_checked_and_counts_only_then(
