@@ -5,7 +5,6 @@
 
 import type { Bytes } from "../../core/crypto/bytes";
 import type { Identity } from "../../core/crypto/keys";
-import { rulesDigest } from "../../protocol/mesh/byzantine/first-state";
 import type { Entered, GroupAveraged, GroupFailed, MemberEvent } from "../../protocol/mesh/member-events";
 import {
   type ByzantineRules,
@@ -22,7 +21,7 @@ import { watchSleep } from "../transports/page-lifecycle";
 import type { Transport } from "../transports/socket";
 import { Averager } from "./averager";
 import { RoundContents } from "./byzantine/contents";
-import { ByzantineMember } from "./byzantine/member";
+import type { ByzantineMember } from "./byzantine/member";
 import type { ModelSize } from "./byzantine/state-transfer";
 import { linkTargets } from "./link-targets";
 import { ResultSigner } from "./result-signer";
@@ -70,6 +69,9 @@ export class PeerDirectory {
   readonly serverless: ServerlessRunner;
   /** The membership in a mesh whose members check each other, which makes up its groups; null in another one. */
   byzantine: ByzantineMember | null = null;
+  /** By what the members check each other; null where they do not. */
+  rules: ByzantineRules | null = null;
+  #closed = false;
   readonly #options: PeerDirectoryOptions;
   readonly #contents = new RoundContents();
   readonly #transfer: WeightTransfer;
@@ -104,9 +106,17 @@ export class PeerDirectory {
     return this.byzantine ?? this.averager;
   }
 
-  /** Becomes a member of a mesh whose members check each other by these rules. */
+  /** Begins to be a member of a mesh whose members check each other by these rules. */
   checkBy(rules: ByzantineRules): void {
-    if (this.byzantine !== null && rulesDigest(this.byzantine.rules) === rulesDigest(rules)) return;
+    this.rules = rules;
+    // Who needs the member asks again, and sees the problem.
+    this.member(rules).catch(() => undefined);
+  }
+
+  /** Returns the member by these rules. Its program is fetched here: other meshes do without. */
+  async member(rules: ByzantineRules): Promise<ByzantineMember> {
+    const { ByzantineMember } = await import("./byzantine/member");
+    if (this.byzantine?.isBy(rules)) return this.byzantine;
     this.byzantine?.close();
     this.byzantine = new ByzantineMember({
       ...this.#options,
@@ -120,6 +130,9 @@ export class PeerDirectory {
       results: this.results,
       tellServer: (frame) => this.#sendToServer(frame),
     });
+    for (const other of this.links.linked) this.byzantine.up(other);
+    if (this.#closed) this.byzantine.close();
+    return this.byzantine;
   }
 
   /** Takes the server's frames about other peers, and those it carries from them. */
@@ -159,6 +172,7 @@ export class PeerDirectory {
     this.#unwatchSleep();
     this.serverless.close();
     this.averager.close();
+    this.#closed = true;
     this.byzantine?.close();
     this.links.close();
     // Links that end restart this timer: it is stopped after them.

@@ -258,12 +258,14 @@ export class MeshSession {
   }
 
   async #train(plan: Train): Promise<void> {
-    const { byzantine } = this.#directory ?? {};
+    const directory = this.#directory;
     const isNeeded = () => this.#loop.machine.inHand.plan === plan;
-    if (byzantine) {
-      const learned = await this.#loop.trainer.retry(isNeeded, (trainer) =>
-        byzantine.learn(plan, this.#trainerOf(trainer, byzantine), isNeeded),
-      );
+    if (directory?.rules) {
+      const { rules } = directory;
+      const learned = await this.#loop.trainer.retry(isNeeded, async (trainer) => {
+        const byzantine = await directory.member(rules);
+        return byzantine.learn(plan, this.#trainerOf(trainer, byzantine), isNeeded);
+      });
       if (learned !== null) this.#trained(plan, learned.base, learned.result);
       return;
     }

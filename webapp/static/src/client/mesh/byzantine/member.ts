@@ -6,6 +6,7 @@
 import { type Bytes, toHex } from "../../../core/crypto/bytes";
 import type { Identity } from "../../../core/crypto/keys";
 import type { TellState } from "../../../protocol/mesh/byzantine/encoded-state";
+import { rulesDigest } from "../../../protocol/mesh/byzantine/first-state";
 import type { Train } from "../../../protocol/rounds/participant-events";
 import type { ByzantineFrame, ByzantineRules, GroupFrame, GroupOrder } from "../../../protocol/wire/mesh";
 import type { LinkManager } from "../../transports/links";
@@ -47,7 +48,6 @@ export interface ByzantineMemberOptions {
 }
 
 export class ByzantineMember {
-  readonly rules: ByzantineRules;
   readonly #options: ByzantineMemberOptions;
   readonly #worker = new AveragingWorker();
   readonly #states: MeshStates;
@@ -63,7 +63,6 @@ export class ByzantineMember {
   constructor(options: ByzantineMemberOptions) {
     const { rules, address, weights } = options;
     this.#options = options;
-    this.rules = rules;
     // What a court judges began from weights of so many rounds ago.
     weights.most = ROUNDS_KEPT + 1;
     const [states, worker] = [new MeshStates(rules, address), this.#worker];
@@ -93,6 +92,11 @@ export class ByzantineMember {
       worker,
       removed: (client, why) => this.#show({ removed: [...this.#view.removed, { client, why }] }),
     });
+  }
+
+  /** Whether it checks by these rules. */
+  isBy(rules: ByzantineRules): boolean {
+    return rulesDigest(rules) === this.#states.digest;
   }
 
   get view(): ByzantineView {
