@@ -21,6 +21,7 @@ import type {
   IntegrityReport,
 } from "./frames";
 import { TaskLossCurve } from "./loss-curve";
+import { bindMembers } from "./mesh/members";
 import { showParticipants } from "./participants";
 import { bindReaggregation } from "./reaggregation";
 import { refusalChart } from "./refusal-chart";
@@ -63,6 +64,7 @@ class Dashboard {
   readonly #versions: Pager<ShownVersion>;
   readonly #rounds: Pager<TextRow>;
   readonly #unitsChanged: () => void;
+  readonly #membersChanged: () => void;
   readonly #roundEnded: () => void;
   readonly #showSuspects: ReturnType<typeof suspectTable>;
   readonly #showChecks: (report: IntegrityReport | null) => void;
@@ -79,6 +81,7 @@ class Dashboard {
     bindTaskDeletion(page, this.#task);
     bindContinuation(page, this.#task);
     this.#unitsChanged = bindUnits(page, this.#task);
+    this.#membersChanged = bindMembers(page, this.#task);
     this.#roundEnded = bindReaggregation(page, this.#task);
     this.#showSuspects = suspectTable(page, this.#task, this.#mayLead, this.#problem);
     this.#showChecks = bindVersionChecks(page, this.#task, this.#mayLead);
@@ -128,6 +131,7 @@ class Dashboard {
     this.#participants.show(now.participants);
     this.#showSuspects(now);
     this.#unitsChanged();
+    this.#membersChanged();
   }
 
   #showHistory(history: DashboardHistory): void {

@@ -1,0 +1,134 @@
+/** Converts what members that check each other agreed on to rows of text. Pure. */
+
+import { memberWords } from "../../../i18n/texts/owners/dashboard/members";
+import { participantName } from "../../../i18n/texts/volunteers/participant-names";
+import type { TextRow } from "../tables";
+
+/** The server's newest agreed state (docs/reference/http.md, A mesh). */
+export interface MeshAgreement {
+  readonly round: number;
+  readonly radius: number | null;
+  readonly seats: readonly ShownSeat[];
+  readonly newcomers: readonly ShownNewcomer[];
+  readonly banned: readonly string[];
+  readonly court: readonly ShownWorkCase[];
+  readonly doubtful: readonly ShownWorkCase[];
+  readonly validating: readonly ShownWorkCase[];
+}
+
+export interface ShownSeat {
+  readonly client: string;
+  readonly absences: readonly number[];
+  readonly rests_until: number | null;
+}
+
+export interface ShownNewcomer {
+  readonly client: string;
+  readonly rounds: number;
+  readonly audits: number;
+}
+
+export interface ShownWorkCase {
+  readonly target: string;
+  readonly round: number;
+  readonly validator: string | null;
+}
+
+/** Rounds and passed checks that earn a seat. */
+export interface SeatTerms {
+  readonly probation: number;
+  readonly audits: number;
+}
+
+export interface MembersStatus {
+  readonly text: string;
+  readonly warns: boolean;
+}
+
+/** Digits of a public key that tell it from others. */
+const SHORT = 16;
+
+/** Returns the figures at the top, in their order. */
+export function memberFigures(state: MeshAgreement | null): TextRow {
+  if (state === null) return Array.from({ length: 6 }, () => memberWords.none);
+  return [
+    memberWords.count(state.round),
+    memberWords.count(state.seats.length),
+    memberWords.count(restingOf(state)),
+    memberWords.count(state.newcomers.length),
+    memberWords.count(state.banned.length),
+    memberWords.radius(state.radius),
+  ];
+}
+
+/** Says how many seats take part in the next round, and warns when more than a third of them rest. */
+export function membersStatus(state: MeshAgreement | null): MembersStatus {
+  if (state === null) return { text: memberWords.unknown, warns: false };
+  const [seats, resting] = [state.seats.length, restingOf(state)];
+  const present = seats - resting;
+  const enough = Math.floor(present / 2) + 1;
+  if (3 * resting > seats) return { text: memberWords.resting(resting, seats, enough), warns: true };
+  return { text: memberWords.present(state.round + 1, present, seats, enough), warns: false };
+}
+
+/** Returns the rows of members with a seat, then those of newcomers. */
+export function memberRows(state: MeshAgreement, terms: SeatTerms): TextRow[] {
+  const seats = state.seats.map(
+    (one): TextRow => [
+      nameOf(one.client),
+      memberWords.seat(one.absences.length),
+      dutyOf(one, state),
+      doubtsOf(one.client, state),
+    ],
+  );
+  const newcomers = state.newcomers.map(
+    ({ client, rounds, audits }): TextRow => [
+      nameOf(client),
+      memberWords.probation(
+        Math.min(rounds, terms.probation),
+        terms.probation,
+        Math.min(audits, terms.audits),
+        terms.audits,
+      ),
+      memberWords.works,
+      doubtsOf(client, state),
+    ],
+  );
+  return [...seats, ...newcomers];
+}
+
+/** `3b6a27bcceb6a42d…` */
+export function shortKey(key: string): string {
+  return `${key.slice(0, SHORT)}…`;
+}
+
+function nameOf(client: string): string {
+  return `${participantName(client)} · ${client}`;
+}
+
+function restingOf({ seats }: MeshAgreement): number {
+  return seats.filter((one) => one.rests_until !== null).length;
+}
+
+function dutyOf({ client, absences, rests_until }: ShownSeat, { round, validating }: MeshAgreement): string {
+  if (rests_until !== null) return memberWords.rests(rests_until, absences.at(-1) ?? 0);
+  const check = validating.find((one) => one.validator === client);
+  if (check === undefined) return memberWords.works;
+  const target = nameOf(check.target);
+  return check.round === round
+    ? memberWords.validates(target)
+    : memberWords.validatesAgain(target, check.round);
+}
+
+function doubtsOf(client: string, { court, doubtful }: MeshAgreement): string {
+  const ofClient = ({ target }: ShownWorkCase) => target === client;
+  const found = [
+    ...court
+      .filter(ofClient)
+      .map(({ round, validator }) =>
+        validator === null ? memberWords.hidden(round) : memberWords.accused(nameOf(validator), round),
+      ),
+    ...doubtful.filter(ofClient).map(({ round }) => memberWords.doubtful(round)),
+  ];
+  return found.join("; ") || memberWords.none;
+}
