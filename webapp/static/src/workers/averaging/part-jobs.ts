@@ -3,11 +3,12 @@
  * backend/peer/mesh/byzantine/part_jobs.py.
  */
 
-import { type Bytes, concat, sameBytes } from "../../core/crypto/bytes";
+import { type Bytes, sameBytes } from "../../core/crypto/bytes";
 import type { FromPartWorker, ToPartWorker } from "../../core/messages/part-jobs";
 import { outerStep, sum } from "../../core/numerics/aggregation/outer-step";
 import { agreement, likeness } from "../../core/numerics/aggregation/result-agreement";
 import { meanOfPart, partNumbers, partValues } from "../../core/numerics/butterfly/part-values";
+import { joined } from "../../core/numerics/butterfly/parts";
 
 type PartJob<T extends ToPartWorker["type"]> = Omit<Extract<ToPartWorker, { readonly type: T }>, "id">;
 /** An answer without its number. */
@@ -59,8 +60,8 @@ function checkMeans({
 /** Without means weights and momentum stay as they are. */
 function takeStep({ outer, base, slots, trainable, means, sizes }: PartJob<"take_step">): PartAnswer {
   if (means.length === 0) return { type: "step_taken", weights: base, slots };
-  const parts = means.map((mean, number) => bytesOf(partValues(mean, sizes[number] as number)));
-  const { way, memory } = outerStep(outer, floatsOf(concat(parts)), trainable, floatsOf(slots));
+  const mean = joined(means.map((one, part) => partValues(one, sizes[part] as number)));
+  const { way, memory } = outerStep(outer, mean, trainable, floatsOf(slots));
   return { type: "step_taken", weights: bytesOf(sum(floatsOf(base), way)), slots: bytesOf(memory) };
 }
 
@@ -68,10 +69,10 @@ function takeStep({ outer, base, slots, trainable, means, sizes }: PartJob<"take
 function compare({ made, shown, tolerance }: PartJob<"compare">) {
   const sizes = made.map((piece) => piece.length / 4);
   const whole = (pieces: readonly Bytes[]) =>
-    concat(pieces.map((piece, number) => bytesOf(partValues(piece, sizes[number] as number))));
+    joined(pieces.map((piece, part) => partValues(piece, sizes[part] as number)));
   const [own, theirs] = [whole(made), whole(shown)];
-  if (tolerance === null) return sameBytes(own, theirs) ? "same" : "other";
-  return agreement(likeness(floatsOf(own), floatsOf(theirs)), tolerance);
+  if (tolerance === null) return sameBytes(bytesOf(own), bytesOf(theirs)) ? "same" : "other";
+  return agreement(likeness(own, theirs), tolerance);
 }
 
 function valuesOf({ pieces, size }: { readonly pieces: readonly Bytes[]; readonly size: number }) {

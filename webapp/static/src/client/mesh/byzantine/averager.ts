@@ -6,6 +6,7 @@
 import { toHex } from "../../../core/crypto/bytes";
 import type { Identity } from "../../../core/crypto/keys";
 import { coinCommitment, NOTHING_BEFORE } from "../../../core/crypto/statements";
+import { cut } from "../../../core/numerics/butterfly/parts";
 import { later, messageOf } from "../../../core/user-messages";
 import type { TellState } from "../../../protocol/mesh/byzantine/encoded-state";
 import { firstState } from "../../../protocol/mesh/byzantine/first-state";
@@ -24,7 +25,6 @@ import { ROUNDS_KEPT, type RoundContents } from "./contents";
 import { ByzantineExchange, UnknownStateError } from "./exchange";
 import type { PreparedRound } from "./learner";
 import type { MeshStates } from "./mesh-states";
-import { cut, partBounds } from "./parts";
 import { RoundSignatures, type SayFrame } from "./round-signatures";
 import type { ShowFrame } from "./shown-bytes";
 import type { ModelSize, StateTransfer } from "./state-transfer";
@@ -216,9 +216,7 @@ export class ByzantineAverager {
     const { rules } = states;
     const { workers, active } = rolesOf(state, rules.terms.validators);
     const round = state.round + 1;
-    const pieces = await Promise.all(
-      cut(update, partBounds(update.length, workers.length)).map((piece) => contents.keep(round, piece)),
-    );
+    const pieces = await Promise.all(cut(update, workers.length).map((piece) => contents.keep(round, piece)));
     const [coin, salt] = [draw(), draw()];
     const basis = basisOf(state, [order.round, order.group], active);
     const body = encodeBody({

@@ -7,6 +7,7 @@
 import { type Bytes, fromHex, sha256, toHex } from "../../../core/crypto/bytes";
 import type { Identity } from "../../../core/crypto/keys";
 import type { TurnOfRound } from "../../../core/crypto/statements";
+import { partBounds } from "../../../core/numerics/butterfly/parts";
 import { later, messageOf } from "../../../core/user-messages";
 import { encodeState, type TellState } from "../../../protocol/mesh/byzantine/encoded-state";
 import { ByzantineRound } from "../../../protocol/mesh/byzantine/machine";
@@ -19,7 +20,6 @@ import { GroupError } from "../exchange";
 import { type GroupLinks, Sender } from "../sender";
 import type { RoundContents } from "./contents";
 import type { RoundWork } from "./mesh-states";
-import { partBounds } from "./parts";
 import { type RoundInput, RoundJobs } from "./round-jobs";
 import { RoundSignatures, type SayFrame } from "./round-signatures";
 import { type ShowFrame, ShownBytes } from "./shown-bytes";

@@ -4,6 +4,7 @@
  */
 
 import { type Bytes, sha256, toHex } from "../../../core/crypto/bytes";
+import { cut } from "../../../core/numerics/butterfly/parts";
 import { coinSeed } from "../../../protocol/mesh/byzantine/drawn-work";
 import type { ByzantineEffect, ByzantineEvent } from "../../../protocol/mesh/byzantine/round-events";
 import type { AgreedState } from "../../../protocol/mesh/byzantine/state";
@@ -12,7 +13,6 @@ import type { Turn } from "../../../protocol/mesh/byzantine/turn";
 import type { ByzantineRules } from "../../../protocol/wire/mesh";
 import type { AveragingWorker } from "../../workers/averaging-worker";
 import type { RoundContents } from "./contents";
-import { cut, partBounds } from "./parts";
 
 /** Effects that a calculation answers. */
 type Calculated = Extract<
@@ -52,9 +52,8 @@ export class RoundJobs {
 
   /** Cuts the own vector into so many parts; a validator has none. */
   async cut(parts: number): Promise<ByzantineEvent> {
-    const { update, weights } = this.#options.given;
-    const bounds = partBounds(weights.length / 4, parts);
-    const pieces = parts > 0 && update !== null ? cut(update, bounds) : [];
+    const { update } = this.#options.given;
+    const pieces = update === null ? [] : cut(update, parts);
     return { type: "work_ready", pieces: await Promise.all(pieces.map((piece) => this.#keep(piece))) };
   }
 

@@ -4,6 +4,7 @@
  */
 
 import type { Bytes } from "../../../core/crypto/bytes";
+import { cut, partSizes } from "../../../core/numerics/butterfly/parts";
 import type { AgreedState, WorkCase } from "../../../protocol/mesh/byzantine/state";
 import type { WorkFinding } from "../../../protocol/mesh/byzantine/statement-bodies";
 import { planOf } from "../../../protocol/mesh/byzantine/work-plan";
@@ -14,7 +15,6 @@ import type { WeightCache } from "../weight-store";
 import type { WeightTransfer } from "../weight-transfer";
 import type { RoundContents } from "./contents";
 import type { MeshStates } from "./mesh-states";
-import { cut, partBounds } from "./parts";
 import type { StateLinks } from "./state-transfer";
 
 /**
@@ -70,7 +70,7 @@ export class WorkJudge {
     if (shown === null) return { finding: { target, round, found: "missing" }, result: null };
     const result = await this.trained(train, work.base, target, true);
     if (result === null) return null;
-    const made = cut(new Float32Array(result.update), partBounds(size, pieces.length));
+    const made = cut(new Float32Array(result.update), pieces.length);
     const { tolerance } = states.rules;
     const { found } = await worker.ask({ type: "compare", made, shown, tolerance });
     return { finding: { target, round, found }, result };
@@ -79,10 +79,10 @@ export class WorkJudge {
   /** Returns the pieces that a member committed to, from it or from who else has them. */
   async #shown(target: string, pieces: readonly string[], size: number): Promise<readonly Bytes[] | null> {
     const { contents, fetching, links } = this.#options;
-    const bounds = partBounds(size, pieces.length);
+    const sizes = partSizes(size, pieces.length);
     const found: Bytes[] = [];
     for (const [part, digest] of pieces.entries()) {
-      const bytes = 4 * ((bounds[part + 1] as number) - (bounds[part] as number));
+      const bytes = 4 * (sizes[part] as number);
       const others = [target, ...links.linked.filter((client) => client !== target)];
       const piece = contents.find(digest) ?? (await fetching.fetch(digest, bytes, others));
       if (piece === null) return null;
