@@ -78,29 +78,32 @@ async def test_two_pages_and_two_peers_validate_each_other_and_end_each_round_wi
     assert [one["accepted"] for one in ended] == [4] * rounds
 
 
+# Without an honest peer only pages make evidence.
+@pytest.mark.parametrize("honest_peers", [1, 0])
 async def test_pages_ban_a_peer_that_flips_the_sign_of_its_work_and_go_on_with_the_same_bits(
-    browser: Browser, company: ByzantineCompany
+    browser: Browser, company: ByzantineCompany, honest_peers: int
 ) -> None:
     company.serve(rounds=40, min_available_clients=4, averaging={"patience": 4.0})
-    pages = [await open_page(browser, company, "wasm") for _ in range(2)]
-    peer = company.join(transport="webrtc")
+    pages = [await open_page(browser, company, "wasm") for _ in range(3 - honest_peers)]
+    peers = [company.join(transport="webrtc") for _ in range(honest_peers)]
     company.join("sign", transport="webrtc")
     for page in pages:
         await page.locator("[data-action=start]").click()
     for page in pages:
         status = page.locator("[data-status-line]")
         await expect(status).to_have_text("The model is trained", timeout=1000 * LONG)
-    peer.expect("finished", LONG)
-    recorded = same_bits([peer])
-    for page in pages:
-        held: dict[str, Any] = await page.evaluate("window.held")
-        assert {number: held.get(str(number)) for number in recorded} == recorded
         hint = page.locator("[data-status-hint]")
         await expect(hint).to_contain_text("1 participant is banned")
         await expect(hint).to_contain_text("keeps evidence against 1 of them")
-    membership = company.state(1).membership
-    assert len(membership.banned) == 1
-    assert len(membership.seats) == 3
+    held: list[dict[str, Any]] = [await page.evaluate("window.held") for page in pages]
+    assert len({one["40"] for one in held}) == 1
+    for peer in peers:
+        peer.expect("finished", LONG)
+        recorded = same_bits([peer])
+        assert all({number: one.get(str(number)) for number in recorded} == recorded for one in held)
+        membership = company.state(1).membership
+        assert len(membership.banned) == 1
+        assert len(membership.seats) == 3
 
 
 async def test_a_page_that_comes_later_earns_a_seat_and_takes_its_state_up_again_when_it_is_reloaded(

@@ -41,7 +41,14 @@ async function company(): Promise<readonly [Member, Member, Member]> {
     const store = new BanStore("here", task, run);
     const fetching = new WeightTransfer(peer.links, store);
     const banned: Conviction[] = [];
-    const bans = new BanExchange({ store, links: peer.links, fetching, banned: (one) => banned.push(one) });
+    const bans = new BanExchange({
+      task,
+      run,
+      store,
+      links: peer.links,
+      fetching,
+      banned: (one) => banned.push(one),
+    });
     peer.hear = (from, frame) => {
       if (frame.type === "fetch") void fetching.serve(from, frame);
       if (frame.type === "weights") fetching.takeChunk(from, frame);

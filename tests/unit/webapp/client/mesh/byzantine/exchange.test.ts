@@ -3,6 +3,9 @@ import type { AgreedRound } from "../../../../../../webapp/static/src/client/mes
 import type { AveragingWorker } from "../../../../../../webapp/static/src/client/workers/averaging-worker";
 import { sha256, toHex } from "../../../../../../webapp/static/src/core/crypto/bytes";
 import { isProven } from "../../../../../../webapp/static/src/protocol/mesh/byzantine/adoption";
+import type { TurnSaid } from "../../../../../../webapp/static/src/protocol/mesh/byzantine/evidence/ban-evidence";
+import { EvidenceBuilder } from "../../../../../../webapp/static/src/protocol/mesh/byzantine/evidence/building";
+import { convict } from "../../../../../../webapp/static/src/protocol/mesh/byzantine/evidence/conviction";
 import { present } from "../../../../../../webapp/static/src/protocol/mesh/byzantine/membership";
 import { rolesOf } from "../../../../../../webapp/static/src/protocol/mesh/byzantine/roles";
 import { stateDigest } from "../../../../../../webapp/static/src/protocol/mesh/byzantine/state";
@@ -96,9 +99,15 @@ describe("A Byzantine round of pages", () => {
     const begin = await members.begin(rules);
     const outcome = same(await members.play(rules, begin, new Map([[3, lie]])));
     const liar = members.peers[3]?.client as string;
-    for (const { client } of members.peers.slice(0, 3))
+    const identity = members.identities().get(liar) as string;
+    const builder = new EvidenceBuilder(TASK, rules.run, liar, identity);
+    for (const { client } of members.peers.slice(0, 3)) {
       expect(members.removed.get(client)).toEqual([{ client: liar, why }]);
-    expect(outcome.state.membership.banned).toEqual([members.identities().get(liar)]);
+      const said = members.convicting.get(client) as TurnSaid;
+      const evidence = await builder.removed(why, said, (digest) => members.find(client, digest));
+      expect(evidence && (await convict(evidence))).toMatchObject({ kind: why, client: liar, identity });
+    }
+    expect(outcome.state.membership.banned).toEqual([identity]);
   });
 
   test("goes on without a member that is gone, and does not ban it", async () => {

@@ -9,6 +9,7 @@ import {
 import type { AveragingWorker } from "../../../../../../webapp/static/src/client/workers/averaging-worker";
 import { type Bytes, sha256, toHex } from "../../../../../../webapp/static/src/core/crypto/bytes";
 import { uniform } from "../../../../../../webapp/static/src/core/numerics/philox";
+import type { TurnSaid } from "../../../../../../webapp/static/src/protocol/mesh/byzantine/evidence/ban-evidence";
 import { firstState } from "../../../../../../webapp/static/src/protocol/mesh/byzantine/first-state";
 import { rolesOf } from "../../../../../../webapp/static/src/protocol/mesh/byzantine/roles";
 import type { Removal } from "../../../../../../webapp/static/src/protocol/mesh/byzantine/round-events";
@@ -48,6 +49,8 @@ export type Lie = (worker: AveragingWorker) => AveragingWorker;
 
 export class ByzantineCompany {
   readonly removed = new Map<string, { readonly client: string; readonly why: Removal }[]>();
+  /** The statements that convict a removed client, by who heard them. */
+  readonly convicting = new Map<string, TurnSaid>();
   readonly #mesh = new Mesh();
   readonly #contents = new Map<string, RoundContents>();
   readonly #workers = new Map<string, AveragingWorker>();
@@ -78,6 +81,11 @@ export class ByzantineCompany {
 
   identities(): Map<string, string> {
     return new Map(this.peers.map(({ client, identity }) => [client, toHex(identity.publicKey)]));
+  }
+
+  /** Returns the bytes that a member has. */
+  find(client: string, digest: string): Bytes | null {
+    return this.#contents.get(client)?.find(digest) ?? null;
   }
 
   /** The first state of these members, and its weights. */
@@ -133,7 +141,10 @@ export class ByzantineCompany {
       links,
       worker: lie?.(honest) ?? honest,
       contents: this.#contents.get(client) as RoundContents,
-      removed: (other, why) => removed.push({ client: other, why }),
+      removed: (other, why, said) => {
+        removed.push({ client: other, why });
+        if (said !== null) this.convicting.set(client, said);
+      },
     });
     peer.hear = (from, frame) => {
       if (frame.type === "say" || frame.type === "show") exchange.receive(from, frame);

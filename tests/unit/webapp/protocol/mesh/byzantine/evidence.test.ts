@@ -1,6 +1,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { fromHex } from "../../../../../../webapp/static/src/core/crypto/bytes";
+import { fromHex, toHex } from "../../../../../../webapp/static/src/core/crypto/bytes";
+import { hash } from "../../../../../../webapp/static/src/core/crypto/hash";
+import { decodeEvidence } from "../../../../../../webapp/static/src/protocol/mesh/byzantine/evidence/ban-evidence";
+import { EvidenceBuilder } from "../../../../../../webapp/static/src/protocol/mesh/byzantine/evidence/building";
 import {
   type Conviction,
   convict,
@@ -40,5 +43,20 @@ describe("evidence against a member, as Python judges it", () => {
     }
     await expect(convict(bytes.subarray(0, -1))).rejects.toThrow("no evidence");
     await expect(convict(Uint8Array.of(...bytes, 0))).rejects.toThrow("no evidence");
+  });
+
+  test.each(guilty)("$name is built of what it contains, to the same bytes", async ({ hex }) => {
+    const { task, run, client, identity, kind, turns, contents } = decodeEvidence(fromHex(hex));
+    const builder = new EvidenceBuilder(task, run, client, toHex(identity));
+    const held = new Map(contents.map((one) => [toHex(hash(one)), new Uint8Array(one)]));
+    const [turn] = turns as [(typeof turns)[number]];
+    const built =
+      kind === "majority"
+        ? await builder.convictedByCourt(turns)
+        : await builder.removed(kind, turn, (digest) => held.get(digest) ?? null);
+    expect(built && toHex(built)).toBe(hex);
+    const stranger = new EvidenceBuilder(task, run, client, "00".repeat(32));
+    expect(await stranger.removed("absent", turn, () => null)).toBeNull();
+    expect(await stranger.convictedByCourt(turns)).toBeNull();
   });
 });

@@ -9,8 +9,9 @@ import { coinCommitment, NOTHING_BEFORE } from "../../../core/crypto/statements"
 import { cut } from "../../../core/numerics/butterfly/parts";
 import { later, messageOf } from "../../../core/user-messages";
 import type { TellState } from "../../../protocol/mesh/byzantine/encoded-state";
+import type { TurnSaid } from "../../../protocol/mesh/byzantine/evidence/ban-evidence";
 import { firstState } from "../../../protocol/mesh/byzantine/first-state";
-import { present } from "../../../protocol/mesh/byzantine/membership";
+import { identities, present } from "../../../protocol/mesh/byzantine/membership";
 import { basisOf, rolesOf } from "../../../protocol/mesh/byzantine/roles";
 import type { Removal } from "../../../protocol/mesh/byzantine/round-events";
 import type { AgreedState } from "../../../protocol/mesh/byzantine/state";
@@ -21,6 +22,7 @@ import type { AveragingWorker } from "../../workers/averaging-worker";
 import { EarlyFrames } from "../early-frames";
 import { GroupError } from "../exchange";
 import type { ResultSigner } from "../result-signer";
+import type { BanExchange } from "./ban-exchange";
 import { ROUNDS_KEPT, type RoundContents } from "./contents";
 import { ByzantineExchange, UnknownStateError } from "./exchange";
 import type { PreparedRound } from "./learner";
@@ -51,6 +53,7 @@ export interface ByzantineAveragerOptions {
   readonly declines: (round: number, group: number) => boolean;
   /** Sends to the server. */
   readonly tellServer: (frame: TellState) => void;
+  readonly bans: BanExchange;
   readonly removed: (client: string, why: Removal) => void;
 }
 
@@ -156,7 +159,7 @@ export class ByzantineAverager {
     state: AgreedState,
     prepared: PreparedRound,
   ): Promise<readonly string[]> {
-    const { task, own, identity, links, states, contents, worker, removed, model } = this.#options;
+    const { task, own, identity, links, states, contents, worker, model } = this.#options;
     const { update, judgements, weights } = prepared;
     const slots = prepared.state === null ? new Uint8Array() : states.slots;
     const { trainable } = model();
@@ -172,7 +175,7 @@ export class ByzantineAverager {
       links,
       worker,
       contents,
-      removed,
+      removed: (client, why, said) => this.#removed(state, client, why, said),
     });
     this.#exchanges.set(nameOf(order), exchange);
     exchange.start();
@@ -180,6 +183,7 @@ export class ByzantineAverager {
     try {
       const outcome = await exchange.result;
       await this.#keep(outcome);
+      void this.#options.bans.roundEnded(state, outcome.state, outcome.said);
       const { active, proof } = outcome;
       this.#options.transfer.tell(order.members.filter((client) => !active.includes(client)));
       this.#options.tellServer(proof);
@@ -190,6 +194,14 @@ export class ByzantineAverager {
       await this.#options.transfer.catchUp();
       return this.#survivors(state.round + 1);
     }
+  }
+
+  #removed(state: AgreedState, client: string, why: Removal, said: TurnSaid | null): void {
+    const { bans, contents, removed } = this.#options;
+    removed(client, why);
+    const identity = identities(state.membership).get(client);
+    if (said !== null && identity !== undefined)
+      void bans.removed(client, identity, why, said, (digest) => contents.find(digest));
   }
 
   async #keep({ state, weights, slots, proof, work }: Awaited<ByzantineExchange["result"]>): Promise<void> {

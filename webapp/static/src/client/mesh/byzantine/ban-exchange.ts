@@ -1,10 +1,15 @@
 /**
- * Takes evidence that other members tell, if it checks, and passes it on; peers make it of what they heard. The twin is
+ * Tells other members which keys are banned and why, and takes what they tell, if it checks. The twin is
  * backend/peer/mesh/byzantine/ban_exchange.py.
  */
 
 import { toHex } from "../../../core/crypto/bytes";
+import { MOST_TURNS, type TurnSaid } from "../../../protocol/mesh/byzantine/evidence/ban-evidence";
+import { EvidenceBuilder, type FindBytes } from "../../../protocol/mesh/byzantine/evidence/building";
 import type { Conviction } from "../../../protocol/mesh/byzantine/evidence/conviction";
+import { identities } from "../../../protocol/mesh/byzantine/membership";
+import type { Removal } from "../../../protocol/mesh/byzantine/round-events";
+import type { AgreedState } from "../../../protocol/mesh/byzantine/state";
 import type { WeightTransfer } from "../weight-transfer";
 import { type BanStore, banFrame, type TellEvidence } from "./ban-store";
 import type { StateLinks } from "./state-transfer";
@@ -13,6 +18,8 @@ import type { StateLinks } from "./state-transfer";
 const MOST_REFUSED = 3;
 
 export interface BanExchangeOptions {
+  readonly task: string;
+  readonly run: string;
   readonly store: BanStore;
   readonly links: StateLinks;
   readonly fetching: WeightTransfer;
@@ -27,6 +34,8 @@ export class BanExchange {
   readonly #refused = new Map<string, number>();
   /** Evidence is checked one after the other. */
   #adding: Promise<unknown> = Promise.resolve();
+  /** What was said in the last rounds. */
+  #turns: readonly TurnSaid[] = [];
 
   constructor(options: BanExchangeOptions) {
     this.#options = options;
@@ -61,6 +70,34 @@ export class BanExchange {
     } finally {
       this.#taking.delete(client);
     }
+  }
+
+  /** Tells all of a member that a round removed; `turn` has what convicts it, `find` finds bytes. */
+  async removed(
+    client: string,
+    identity: string,
+    why: Removal,
+    turn: TurnSaid,
+    find: FindBytes,
+  ): Promise<void> {
+    const built = await this.#builder(client, identity).removed(why, turn, find);
+    if (built !== null) await this.#add(built);
+  }
+
+  /** Takes what was said in a round, and tells all of those whom the court convicted by it. */
+  async roundEnded(before: AgreedState, after: AgreedState, said: TurnSaid): Promise<void> {
+    this.#turns = [...this.#turns, said].slice(-MOST_TURNS);
+    const turns = this.#turns;
+    for (const [client, identity] of identities(before.membership)) {
+      const { banned } = after.membership;
+      if (!banned.includes(identity) || before.membership.banned.includes(identity)) continue;
+      const built = await this.#builder(client, identity).convictedByCourt(turns);
+      if (built !== null) await this.#add(built);
+    }
+  }
+
+  #builder(client: string, identity: string): EvidenceBuilder {
+    return new EvidenceBuilder(this.#options.task, this.#options.run, client, identity);
   }
 
   #refuse(client: string): void {

@@ -6,13 +6,20 @@
 
 import { type Bytes, fromHex, sha256, toHex } from "../../../core/crypto/bytes";
 import type { Identity } from "../../../core/crypto/keys";
-import type { TurnOfRound } from "../../../core/crypto/statements";
+import type { Statement, TurnOfRound } from "../../../core/crypto/statements";
 import { partBounds } from "../../../core/numerics/butterfly/parts";
 import { later, messageOf } from "../../../core/user-messages";
 import { encodeState, type TellState } from "../../../protocol/mesh/byzantine/encoded-state";
+import type { TurnSaid } from "../../../protocol/mesh/byzantine/evidence/ban-evidence";
+import { turnSaid } from "../../../protocol/mesh/byzantine/evidence/building";
 import { ByzantineRound } from "../../../protocol/mesh/byzantine/machine";
 import { identities } from "../../../protocol/mesh/byzantine/membership";
-import type { ByzantineEffect, ByzantineEvent, Removal } from "../../../protocol/mesh/byzantine/round-events";
+import type {
+  ByzantineEffect,
+  ByzantineEffectOf,
+  ByzantineEvent,
+  Removal,
+} from "../../../protocol/mesh/byzantine/round-events";
 import type { AgreedState } from "../../../protocol/mesh/byzantine/state";
 import type { GroupOrder } from "../../../protocol/wire/mesh";
 import type { AveragingWorker } from "../../workers/averaging-worker";
@@ -30,7 +37,7 @@ const MOST_UNCHECKED = 1024;
 
 /**
  * The agreed state, and its contents where this member computed it; `proof` is for others. `active` are those who ended
- * with it, `work` is what they committed to.
+ * with it, `work` is what they committed to, and `said` what they judged and signed.
  */
 export interface AgreedRound {
   readonly state: AgreedState;
@@ -39,6 +46,7 @@ export interface AgreedRound {
   readonly slots: Bytes;
   readonly active: readonly string[];
   readonly work: RoundWork;
+  readonly said: TurnSaid;
 }
 
 /** The members agreed on the `state` (SHA-256), which this one did not compute. */
@@ -60,7 +68,8 @@ export interface ByzantineExchangeOptions {
   readonly links: GroupLinks;
   readonly worker: AveragingWorker;
   readonly contents: RoundContents;
-  readonly removed: (client: string, why: Removal) => void;
+  /** Takes a removed client, and the statements that convict it, if any do. */
+  readonly removed: (client: string, why: Removal, said: TurnSaid | null) => void;
 }
 
 /** Kept until it is `over`: others may need this member's statements after it has the result. */
@@ -78,6 +87,8 @@ export class ByzantineExchange {
   /** By link, the check of its last statement, and how many wait. */
   readonly #checks = new Map<string, { last: Promise<void>; waiting: number }>();
   #turn: TurnOfRound;
+  /** The active members of the turn. */
+  #active: readonly string[];
   /** Own statements are signed one after the other. */
   #saying: Promise<unknown> = Promise.resolve();
   #settle: (outcome: AgreedRound) => void = () => undefined;
@@ -102,6 +113,7 @@ export class ByzantineExchange {
     const begin = { task, run, terms, state, attempt, client: own, clients, bounds, toss };
     this.#machine = new ByzantineRound(begin, this.#begunAt);
     this.#turn = this.#machine.turn.turn;
+    this.#active = this.#machine.turn.roles.active;
     this.result = new Promise((resolve, reject) => {
       this.#settle = resolve;
       this.#refuse = reject;
@@ -188,11 +200,12 @@ export class ByzantineExchange {
   }
 
   #perform(effect: ByzantineEffect): void {
-    const { contents, removed } = this.#options;
+    const { contents } = this.#options;
     switch (effect.type) {
       case "turn_begins":
         // Effects before this one belong to the last turn.
         this.#turn = this.#machine.turn.turn;
+        this.#active = this.#machine.turn.roles.active;
         this.#run(() => this.#jobs.cut(effect.works ? effect.parts : 0));
         return;
       case "say_to_all":
@@ -205,7 +218,7 @@ export class ByzantineExchange {
         for (const client of effect.clients) this.#send(client, effect.digest, contents.get(effect.digest));
         return;
       case "remove_client":
-        removed(effect.client, effect.why);
+        void this.#remove(effect, this.#active);
         return;
       case "finish_round":
         void this.#finish(effect.state);
@@ -227,6 +240,22 @@ export class ByzantineExchange {
     this.#refuse(error);
   }
 
+  async #remove(
+    { client, why, statements, turn }: ByzantineEffectOf<"remove_client">,
+    active: readonly string[],
+  ): Promise<void> {
+    // Own statements may be among them, and still be signed.
+    await this.#saying;
+    this.#options.removed(client, why, statements.length > 0 ? this.#said(turn, statements, active) : null);
+  }
+
+  /** Returns statements of a turn with their signatures. */
+  #said(turn: TurnOfRound, statements: readonly Statement[], active: readonly string[]): TurnSaid {
+    const { order, given } = this.#options;
+    const signed = this.#signatures.signed(turn, statements);
+    return turnSaid(given.state, [order.round, order.group], turn.turn, active, signed);
+  }
+
   async #finish(state: AgreedState): Promise<void> {
     const { given, order } = this.#options;
     const { log, roles } = this.#machine.turn;
@@ -234,6 +263,7 @@ export class ByzantineExchange {
     const turn = this.#turn;
     if (this.#settled || stepped === null) return;
     const verdicts = [...log.said("verdict").keys()].map((client) => log.statementOf("verdict", client));
+    const judged = roles.active.map((client) => log.statementOf("commit", client));
     const commits = log.said("commit");
     const pieces = new Map<string, readonly string[]>();
     for (const { client, commit } of state.works) {
@@ -252,7 +282,9 @@ export class ByzantineExchange {
       verdicts: this.#signatures.signed(turn, verdicts),
     };
     this.#settled = true;
-    this.#settle({ state, proof, ...stepped, active: roles.active, work: { base: given.state, pieces } });
+    const work = { base: given.state, pieces };
+    const said = this.#said(turn, [...judged, ...verdicts], roles.active);
+    this.#settle({ state, proof, ...stepped, active: roles.active, work, said });
   }
 
   // Frames and bytes.

@@ -70,6 +70,7 @@ export class ByzantineMember {
     this.#store = new BanStore(address, options.task, rules.run);
     this.#bans = new BanExchange({
       ...options,
+      run: rules.run,
       store: this.#store,
       banned: (conviction) => this.#show({ evidence: [...this.#view.evidence, conviction] }),
     });
@@ -90,6 +91,7 @@ export class ByzantineMember {
       states,
       transfer,
       worker,
+      bans: this.#bans,
       removed: (client, why) => this.#show({ removed: [...this.#view.removed, { client, why }] }),
     });
   }

@@ -96,7 +96,7 @@ function auditedIn(state: AgreedState, { audits }: TurnRoles, judged: Judgements
   const found: Audited = { passed: [], failed: [], court: [], doubtful: [] };
   const seats = new Set(state.membership.seats.map(({ client }) => client));
   for (const [validator, one] of audits) {
-    const result = foundIn(judged.get(validator) ?? [], one);
+    const result = findingAbout(judged.get(validator) ?? [], one);
     const isSecond = state.doubtful.some(({ target, round }) => target === one.target && round === one.round);
     if (result === "same") found.passed.push(one.target);
     else if (result === "doubtful" && !isSecond) found.doubtful.push(one);
@@ -116,7 +116,7 @@ interface CourtRuling {
 function courtOf(state: AgreedState, roles: TurnRoles, judged: Judgements): CourtRuling {
   const ruling: CourtRuling = { convicted: [], withheld: [] };
   for (const one of state.court) {
-    const found = [...judged.values()].map((judgements) => foundIn(judgements, one));
+    const found = [...judged.values()].map((judgements) => findingAbout(judgements, one));
     const agree = (result: WorkFinding["found"]) =>
       isMajority(roles, found.filter((each) => each === result).length);
     if (agree("other")) ruling.convicted.push(one.target);
@@ -126,7 +126,8 @@ function courtOf(state: AgreedState, roles: TurnRoles, judged: Judgements): Cour
   return ruling;
 }
 
-function foundIn(
+/** Returns what a member found about the work of a case; null if it did not judge it. */
+export function findingAbout(
   judgements: readonly WorkFinding[],
   { target, round }: WorkCase,
 ): WorkFinding["found"] | null {

@@ -103,6 +103,10 @@ export type ByzantineEffect =
   /** This member knows of no result; `reason` is for people. */
   | { readonly type: "fail_round"; readonly reason: string };
 
+export type ByzantineEffectOf<T extends ByzantineEffect["type"]> = Extract<
+  ByzantineEffect,
+  { readonly type: T }
+>;
 export type ByzantineEventOf<T extends ByzantineEvent["type"]> = Extract<
   ByzantineEvent,
   { readonly type: T }

@@ -15,7 +15,8 @@ import type { AgreedState } from "../state";
 
 const MOST_EVIDENCE = 1 << 28;
 const MOST_STATE = 1 << 16;
-const MOST_TURNS = 8;
+/** How many turns one piece of evidence may have. */
+export const MOST_TURNS = 8;
 
 /** What is presented as evidence against a member of a mesh does not convict it. */
 export class EvidenceError extends Error {
