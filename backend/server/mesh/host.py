@@ -83,7 +83,7 @@ class MeshHost(TaskHost):
             groups,
         )
         rules = byzantine_rules_of(task, history.run_name)
-        self.observer = StateObserver(task.file.name, rules) if rules else None
+        self.observer = StateObserver(task.file.name, rules, self._groups.members()) if rules else None
         greeter = Greeter(task, history, ice, clock)
         self._event_handler = MeshEventHandler(
             task,

@@ -53,6 +53,11 @@ class RecordedGroups:
         """Returns the groups as they are to be recorded."""
         return [_record_of(group) for group in (*self._of_version, *self._of_round)]
 
+    def members(self) -> Mapping[str, bytes]:
+        """Returns the identities, by client, of those in the newest group; none before the first."""
+        groups = self._of_round or self._of_version
+        return max(groups, key=_key).members if groups else {}
+
     def formed(self, groups: Sequence[Group], identities: Mapping[str, bytes]) -> None:
         """Takes the groups of a round, in place of those of the round before."""
         self._of_round = [

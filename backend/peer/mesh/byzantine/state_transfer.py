@@ -110,7 +110,7 @@ class StateTransfer:
             if (neighbour := self._links.neighbour(client)) is not None
         }
         args = (task, states.rules.run, states.digest, states.newest, self._told, identities, self._wanted)
-        found = await asyncio.to_thread(adopted, *args)
+        found = await asyncio.to_thread(adopted, *args, self._links.local.client)
         if found is None:
             return False
         state, frame = found

@@ -54,29 +54,44 @@ def adopted(
     told: Mapping[str, TellState],
     identities: Mapping[str, bytes],
     wanted: bytes | None = None,
+    client: str = "",
+    electors: Mapping[str, bytes] | None = None,
 ) -> tuple[AgreedState, TellState] | None:
     """Returns the newest state that this member can believe, with the frame that told it.
 
     `told` are frames by client, `identities` the keys that links to these clients proved. `rules` is the
     digest of this member's rules, and `wanted` that of a state which it knows to be agreed. A state follows
-    from the `own` one by signatures of more than half; one farther ahead counts if more than half of those
-    with a seat in it tell it: to somebody who was away, and to a newcomer.
+    from the `own` one by signatures of more than half. One farther ahead counts if more than half of those
+    with a seat in it tell it, and of the `electors` (identities by client; by default those with a seat in
+    the own state): anybody can make up a state in which all seats are its own. A newcomer, which knows no
+    state, has none. `client` is this member, which is not asked.
     """
+    if electors is None:
+        electors = _seats(own, client) if own else {}
     found: tuple[AgreedState, TellState] | None = None
     tellers: dict[bytes, set[str]] = defaultdict(set)
     states = {client: state for client, frame in told.items() if (state := told_state(frame)) is not None}
-    for client, state in states.items():
-        seats = {seat.client: seat.identity for seat in state.membership.seats}
-        if client in seats and seats[client] == identities.get(client):
-            tellers[state.digest()].add(client)
+    for teller, state in states.items():
+        tellers[state.digest()].add(teller)
+
+    def is_told_by_most(digest: bytes, of: Mapping[str, bytes]) -> bool:
+        count = sum(one in tellers[digest] and identities.get(one) == key for one, key in of.items())
+        return 2 * count > len(of)
+
     newest = own.round if own else -1
-    for client, state in sorted(states.items()):
+    for teller, state in sorted(states.items()):
         digest = state.digest()
-        is_most = 2 * len(tellers[digest]) > len(state.membership.seats)
-        follows = own is not None and is_proven(task, run, own, state, told[client])
+        is_most = is_told_by_most(digest, _seats(state, client)) and (
+            not electors or is_told_by_most(digest, electors)
+        )
+        follows = own is not None and is_proven(task, run, own, state, told[teller])
         if state.rules == rules and state.round > newest and (digest == wanted or follows or is_most):
-            found, newest = (state, told[client]), state.round
+            found, newest = (state, told[teller]), state.round
     return found
+
+
+def _seats(state: AgreedState, but: str) -> dict[str, bytes]:
+    return {seat.client: seat.identity for seat in state.membership.seats if seat.client != but}
 
 
 def _is_verdict(turn: TurnOfRound, said: Said, state: bytes) -> bool:

@@ -15,7 +15,7 @@ from backend.protocols.mesh.byzantine.roles import TurnRoles
 from backend.protocols.mesh.byzantine.state import AgreedState, CheckedWork, WorkCase
 from backend.protocols.mesh.byzantine.turn_log import TurnPhase
 from backend.protocols.mesh.byzantine.turn_statements import TurnStatements
-from backend.wire.byzantine_bodies import CommitBody, WorkFinding
+from backend.wire.byzantine_bodies import CheckBody, CommitBody, WorkFinding
 from backend.wire.byzantine_messages import ByzantineTerms
 
 
@@ -34,7 +34,8 @@ def next_state(
     `slots` SHA-256 after the outer step.
     """
     roles, log = statements.roles, statements.log
-    seen = statements.newcomers()
+    banned = state.membership.banned
+    seen = [one for one in statements.newcomers() if one.identity not in banned]
     judged = _judgements(statements)
     passed, failed, court, doubtful = _audited(state, roles, judged)
     convicted, withheld = _court(state, roles, judged)
@@ -58,7 +59,7 @@ def next_state(
         weights=weights,
         slots=slots,
         coin=tossed_coin(statements.coins()),
-        radius=measured_radius(checks, sizes) if terms.radius is None else terms.radius,
+        radius=_radius(state, terms, checks, sizes),
         membership=after_round(state.membership, record, terms.probation, terms.audits),
         works=tuple(CheckedWork(client, works[client]) for client in sorted(works)),
         court=tuple(court),
@@ -67,6 +68,15 @@ def next_state(
         before=state.digest(),
         said=log.transcript(roles.active),
     )
+
+
+def _radius(
+    state: AgreedState, terms: ByzantineTerms, checks: Sequence[CheckBody], sizes: Sequence[int]
+) -> float:
+    """Returns the radius of the next round; one worker alone measures none."""
+    if terms.radius is not None:
+        return terms.radius
+    return measured_radius(checks, sizes) or state.radius
 
 
 def _judgements(statements: TurnStatements) -> dict[str, list[WorkFinding]]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from backend.crypto.round_context import fields, integer
 from backend.protocols.mesh.byzantine.drawn_work import drawn_order, validations
 from backend.protocols.mesh.byzantine.state import AgreedState, WorkCase
+
+# A mean of one worker's piece alone is that piece, however far it is.
+_LEAST_WORKERS = 2
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,8 @@ def roles_of(state: AgreedState, validators: int, without: Collection[str] = ())
     """Returns the roles in the round after `state`, once the members in `without` are removed.
 
     `validators` seated members judge others' work of the last round, one more a newcomer's, and one more each
-    doubtful case.
+    doubtful case. Where too few members would be left to work, a newcomer's work is judged in place of a
+    member's, in every other round.
     """
     seated = state.membership.present(state.round + 1)
     worked = {work.client for work in state.works}
@@ -46,12 +50,19 @@ def roles_of(state: AgreedState, validators: int, without: Collection[str] = ())
     free = [one for one in drawn_order(state.coin, "further", seated) if one not in audits]
     for case in (*further, *state.doubtful):
         fitting = [one for one in free if one not in (case.target, case.validator)]
-        if validators and len(free) > len(seated) // 2 and fitting:
+        if validators and len(free) > max(len(seated) // 2, _LEAST_WORKERS) and fitting:
             audits[fitting[0]] = WorkCase(case.target, case.round, fitting[0])
             free.remove(fitting[0])
+    if further and audits and state.round % 2 and further[0].target not in _targets(audits):
+        judge = next(iter(audits))
+        audits[judge] = WorkCase(further[0].target, state.round, judge)
     active = tuple(one for one in seated if one not in without)
     workers = tuple(one for one in active if one not in audits)
     return TurnRoles(seated, active, workers, {one: audits[one] for one in active if one in audits})
+
+
+def _targets(audits: Mapping[str, WorkCase]) -> set[str]:
+    return {case.target for case in audits.values()}
 
 
 def basis_of(state: AgreedState, attempt: tuple[int, int], active: Collection[str]) -> bytes:

@@ -18,13 +18,18 @@ _MOST_FIRST = 8
 
 
 class StateObserver:
-    """The newest state of the mesh of `task`, whose members share `rules`. Owned by the task's host."""
+    """The newest state of the mesh of `task`, whose members share `rules`. Owned by the task's host.
 
-    def __init__(self, task: str, rules: ByzantineRules) -> None:
+    `recorded` are the identities, by client, of the newest group that an earlier run of the server recorded:
+    after a restart more than half of them must tell a state before it is believed.
+    """
+
+    def __init__(self, task: str, rules: ByzantineRules, recorded: Mapping[str, bytes] | None = None) -> None:
         self.newest: AgreedState | None = None
         self._task = task
         self._rules = rules
         self._digest = rules_digest(rules)
+        self._recorded = recorded or {}
         self._first: dict[tuple[int, int], AgreedState] = {}
         self._told: dict[str, TellState] = {}
 
@@ -52,8 +57,8 @@ class StateObserver:
     def told(self, client: str, frame: TellState, identities: Mapping[str, bytes]) -> AgreedState | None:
         """Takes the state that `client` tells; returns it if it is newer, and proven.
 
-        A state farther ahead, after a restart, is believed when most of those with a seat in it told it;
-        `identities` are those of all connected peers.
+        A state farther ahead, after a restart, is believed when most of those with a seat in it told it, and
+        most of those in the newest state or recorded; `identities` are those of all connected peers.
         """
         state = told_state(frame)
         if state is None or state.rules != self._digest or (self.newest and state.round <= self.newest.round):
@@ -62,7 +67,11 @@ class StateObserver:
         if before is not None and is_proven(self._task, self._rules.run, before, state, frame):
             return self._take(state)
         self._told = {one: told for one, told in self._told.items() if one in identities} | {client: frame}
-        found = adopted(self._task, self._rules.run, self._digest, self.newest, self._told, identities)
+        if self.newest is None and not self._recorded:
+            return None
+        electors = None if self.newest else self._recorded
+        known = (self._task, self._rules.run, self._digest, self.newest)
+        found = adopted(*known, self._told, identities, electors=electors)
         return self._take(found[0]) if found else None
 
     def _take(self, state: AgreedState) -> AgreedState:

@@ -107,7 +107,12 @@ def adoptions() -> list[dict[str, Any]]:
     others = replace(second, rules=bytes(32))
     signed = told(first, second, [one, two, three])
     few = told(first, second, [one, two])
+    # Anybody can make up a state in which all seats are its own.
+    seats = (SeatedMember(five, CLIENTS[five]),)
+    made_up = replace(third, round=99, membership=MeshMembership(seats, (), tuple(sorted(CLIENTS.values()))))
+    stranger = told(made_up, replace(made_up, round=100, before=made_up.digest()), [five])
     return [
+        adoption("made up by a stranger for a member", {five: stranger}, first),
         adoption("more than half signed", {five: signed}, first),
         adoption("half signed", {five: few}, first),
         adoption("one signed twice", {five: told(first, second, [one, one, two])}, first),

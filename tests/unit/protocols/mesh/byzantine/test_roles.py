@@ -35,6 +35,16 @@ def test_a_newcomer_is_audited_by_one_more() -> None:
     assert len(roles.audits) == 2
 
 
+def test_of_three_seats_two_work_and_newcomers_are_audited_every_other_round() -> None:
+    seats, newcomer = SEATS[:3], "f" * 16
+    works = tuple(CheckedWork(name, bytes(32)) for name in (*NAMES[:3], newcomer))
+    for number in (3, 4):
+        roles = roles_of(replace(LATER, round=number, works=works, membership=MeshMembership(seats)), 1)
+        assert len(roles.workers) == 2
+        (case,) = roles.audits.values()
+        assert (case.target == newcomer) == (number == 3)
+
+
 def test_a_doubtful_case_goes_to_another_validator() -> None:
     for validator in NAMES[1:]:
         state = replace(LATER, doubtful=(WorkCase(NAMES[0], 2, validator),))

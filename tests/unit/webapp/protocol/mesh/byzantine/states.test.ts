@@ -87,7 +87,7 @@ describe("a state of others", () => {
       Object.entries(each.told).map(([client, hex]) => [client, decodePeer(fromHex(hex)) as TellState]),
     );
     const own = each.own === null ? null : read(each.own);
-    const known = { task, run, rules, own, wanted: each.wanted };
+    const known = { task, run, rules, own, wanted: each.wanted, client: "" };
     const found = await adopted(known, told, new Map(Object.entries(each.identities)));
     expect(found && stateDigest(found.state)).toBe(each.adopted);
     for (const [client, frame] of told) {

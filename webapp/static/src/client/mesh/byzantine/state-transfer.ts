@@ -33,6 +33,8 @@ export interface ModelSize {
 
 export interface StateTransferOptions {
   readonly task: string;
+  /** This peer's public id. */
+  readonly own: string;
   readonly links: StateLinks;
   readonly states: MeshStates;
   readonly weights: WeightCache;
@@ -123,14 +125,14 @@ export class StateTransfer {
 
   /** Adopts the newest state that can be believed, if its contents are to be had. */
   async #adopt(): Promise<boolean> {
-    const { task, states, links, model } = this.#options;
+    const { task, own, states, links, model } = this.#options;
     const keys = new Map<string, string>();
     for (const client of this.#told.keys()) {
       const key = links.identityOf(client);
       if (key !== null) keys.set(client, toHex(key));
     }
     const { rules, digest, newest } = states;
-    const known = { task, run: rules.run, rules: digest, own: newest, wanted: this.#wanted };
+    const known = { task, run: rules.run, rules: digest, own: newest, wanted: this.#wanted, client: own };
     const found = await adopted(known, new Map(this.#told), keys);
     if (found === null) return false;
     const { state, frame } = found;

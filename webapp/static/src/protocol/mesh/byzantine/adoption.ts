@@ -26,6 +26,8 @@ export interface KnownState {
   readonly own: AgreedState | null;
   /** The digest of a state that it knows to be agreed. */
   readonly wanted: string | null;
+  /** This member, which is not asked. */
+  readonly client: string;
 }
 
 /** Whether more than half of the members with a seat in `own` signed `state` as the next one. */
@@ -56,31 +58,36 @@ export async function isProven(
 
 /**
  * Returns the newest state that this member can believe. `told` are frames by client, `keys` those that links to these
- * clients proved. A state follows from the own one by signatures of more than half; one farther ahead counts if more
- * than half of those with a seat in it tell it: to somebody who was away, and to a newcomer.
+ * clients proved. A state follows from the own one by signatures of more than half. One farther ahead counts if more
+ * than half of those with a seat in it tell it, and of those with a seat in the own one: anybody can make up a state in
+ * which all seats are its own. A newcomer knows none.
  */
 export async function adopted(
   known: KnownState,
   told: ReadonlyMap<string, TellState>,
   keys: ReadonlyMap<string, string>,
 ): Promise<ToldState | null> {
-  const { own, rules, wanted } = known;
+  const { own, rules, wanted, client: self } = known;
   const states = [...told.keys()].sort().flatMap((client) => {
     const frame = told.get(client) as TellState;
     const state = toldState(frame);
     return state === null ? [] : [{ client, state, frame, digest: stateDigest(state) }];
   });
   const tellers = new Map<string, Set<string>>();
-  for (const { client, state, digest } of states) {
-    const seat = state.membership.seats.find((one) => one.client === client);
-    if (seat === undefined || seat.identity !== keys.get(client)) continue;
+  for (const { client, digest } of states)
     tellers.set(digest, (tellers.get(digest) ?? new Set()).add(client));
-  }
+  const isToldByMost = (digest: string, { membership }: AgreedState) => {
+    const seats = membership.seats.filter(({ client }) => client !== self);
+    const count = seats.filter(
+      ({ client, identity }) => tellers.get(digest)?.has(client) && keys.get(client) === identity,
+    ).length;
+    return 2 * count > seats.length;
+  };
   let found: ToldState | null = null;
   let newest = own?.round ?? -1;
   for (const { state, frame, digest } of states) {
     if (state.rules !== rules || state.round <= newest) continue;
-    const isMost = 2 * (tellers.get(digest)?.size ?? 0) > state.membership.seats.length;
+    const isMost = isToldByMost(digest, state) && (own === null || isToldByMost(digest, own));
     const isAgreed = digest === wanted || isMost;
     if (isAgreed || (own !== null && (await isProven(known, own, state, frame)))) {
       found = { state, frame };

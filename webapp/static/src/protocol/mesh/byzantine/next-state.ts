@@ -33,7 +33,7 @@ export interface TurnResult {
 export function nextState(state: AgreedState, terms: ByzantineTerms, result: TurnResult): AgreedState {
   const { statements, sizes, weights, slots } = result;
   const { roles, log } = statements;
-  const seen = statements.newcomers();
+  const seen = statements.newcomers().filter(({ identity }) => !state.membership.banned.includes(identity));
   const judged = judgementsOf(statements);
   const audited = auditedIn(state, roles, judged);
   const facts = factsOf(state, result, seen, audited, courtOf(state, roles, judged));
@@ -44,7 +44,8 @@ export function nextState(state: AgreedState, terms: ByzantineTerms, result: Tur
     weights,
     slots,
     coin: toHex(tossedCoin(statements.coins())),
-    radius: terms.radius ?? measuredRadius([...statements.checks().values()], sizes),
+    // One worker alone measures none.
+    radius: terms.radius ?? (measuredRadius([...statements.checks().values()], sizes) || state.radius),
     membership: afterRound(state.membership, facts, terms.probation, terms.audits),
     works: [...works.keys()].sort().map((client) => ({ client, commit: works.get(client) as string })),
     court: audited.court,

@@ -26,6 +26,9 @@ export function isMajority({ seated }: TurnRoles, count: number): boolean {
   return 2 * count > seated.length;
 }
 
+/** A mean of one worker's piece alone is that piece, however far it is. */
+const LEAST_WORKERS = 2;
+
 /** Returns the roles in the round after `state`, once the members in `without` are removed. */
 export function rolesOf(
   state: AgreedState,
@@ -42,14 +45,20 @@ export function rolesOf(
   const further = drawnOrder(state.coin, "newcomer", newcomers)
     .slice(0, 1)
     .map((target): WorkCase => ({ target, round: state.round, validator: "" }));
+  const leastFree = Math.max(seated.length >> 1, LEAST_WORKERS);
   const free = drawnOrder(state.coin, "further", seated).filter((one) => !audits.has(one));
   for (const { target, round, validator: before } of [...further, ...state.doubtful]) {
     const validator = free.find((one) => one !== target && one !== before);
-    if (validators > 0 && free.length > seated.length >> 1 && validator !== undefined) {
+    if (validators > 0 && free.length > leastFree && validator !== undefined) {
       audits.set(validator, { target, round, validator });
       free.splice(free.indexOf(validator), 1);
     }
   }
+  const [newcomer] = further;
+  const [judge] = audits.keys();
+  const isJudged = [...audits.values()].some(({ target }) => target === newcomer?.target);
+  if (newcomer && judge !== undefined && state.round % 2 === 1 && !isJudged)
+    audits.set(judge, { target: newcomer.target, round: state.round, validator: judge });
   const active = seated.filter((one) => !without.has(one));
   const workers = active.filter((one) => !audits.has(one));
   const judging = active.flatMap((one) => {
