@@ -69,6 +69,9 @@ class WorkJudge:
         pieces = work.pieces.get(case.target) if work else None
         if work is None or pieces is None or self._weights.find(work.base.weights.hex()) is None:
             return None
+        if not pieces:
+            # Who worked has a piece of each part: to commit to none costs nothing.
+            return JudgedWork(WorkFinding(case.target, case.round, "other"), None)
         shown = await self._shown(work, case.target)
         if shown is None:
             return JudgedWork(WorkFinding(case.target, case.round, "missing"), None)

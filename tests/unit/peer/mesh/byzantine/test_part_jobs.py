@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 from random import Random
 
 import numpy as np
 import pytest
-from msgspec.structs import replace as changed
+from msgspec.structs import replace
 
 from backend.numerics.butterfly.part_values import mean_of_part, part_numbers
 from backend.numerics.vectors import Vector
@@ -89,16 +89,16 @@ def test_one_false_number_or_bit_of_a_mean_is_seen() -> None:
     played = Played()
     said = played.work.checks["b"]
     for lie in (
-        changed(said, products=[*said.products[:2], said.products[2] + 1e-9]),
-        changed(said, lengths=[said.lengths[0] * 2, *said.lengths[1:]]),
+        replace(said, products=[*said.products[:2], said.products[2] + 1e-9]),
+        replace(said, lengths=[said.lengths[0] * 2, *said.lengths[1:]]),
     ):
-        lied = replace(played.work, checks={**played.work.checks, "b": lie})
+        lied = dataclasses.replace(played.work, checks={**played.work.checks, "b": lie})
         assert not numbers_are_right(lied, "b", part_sizes(SIZE, 3), played.contents.__getitem__)
     mean = bytearray(played.contents[played.work.means[1]])
     mean[0] ^= 1
     moved = (played.work.means[0], played.keep(bytes(mean)), played.work.means[2])
     assert not mean_is_right(
-        replace(played.work, means=moved), 1, part_sizes(SIZE, 3)[1], played.contents.__getitem__
+        dataclasses.replace(played.work, means=moved), 1, part_sizes(SIZE, 3)[1], played.contents.__getitem__
     )
 
 

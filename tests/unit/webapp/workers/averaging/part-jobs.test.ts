@@ -1,10 +1,16 @@
 import { describe, expect, test } from "vitest";
+import type { Bytes } from "../../../../../webapp/static/src/core/crypto/bytes";
+import {
+  partNumbers,
+  partValues,
+} from "../../../../../webapp/static/src/core/numerics/butterfly/part-values";
 import { cut } from "../../../../../webapp/static/src/core/numerics/butterfly/parts";
 import { performPartJob } from "../../../../../webapp/static/src/workers/averaging/part-jobs";
 
+const SEED = 1234;
 const BASE = Float32Array.of(10, 20, 30, 40, 50);
 
-function bytesOf(values: Float32Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+function bytesOf(values: Float32Array<ArrayBuffer>): Bytes {
   return new Uint8Array(values.buffer);
 }
 
@@ -41,7 +47,48 @@ describe("A comparison of works", () => {
   });
 
   test("takes a piece of another size for zeros", () => {
-    const short = [made[0] as Uint8Array<ArrayBuffer>, new Uint8Array(4)];
+    const short = [made[0] as Bytes, new Uint8Array(4)];
     expect(found(short, null)).toEqual({ type: "compared", found: "other" });
+  });
+});
+
+describe("The check of what a worker said", () => {
+  const sizes = [3, 2];
+  const radii = [2, 1];
+  const pieces = cut(BASE, 2);
+  const means = cut(Float32Array.of(9, 21, 29, 41, 50), 2);
+  const numbers = sizes.map((size, part) =>
+    partNumbers(
+      [partValues(pieces[part] as Bytes, size)],
+      partValues(means[part] as Bytes, size),
+      radii[part] as number,
+      SEED,
+      part,
+    ),
+  );
+  const said = {
+    products: numbers.flatMap(({ products }) => products),
+    lengths: numbers.flatMap(({ lengths }) => lengths),
+  };
+  const check = (change: Partial<typeof said> & { readonly pieces?: readonly Bytes[] }) => {
+    const about = { means, sizes, radii, seed: SEED, pieces: change.pieces ?? pieces };
+    return performPartJob({ type: "check_numbers", id: 1, ...about, said: { ...said, ...change } });
+  };
+  const [right, wrong] = [true, false].map((are_right) => ({ type: "numbers_checked", are_right }));
+
+  test("finds true numbers right", () => {
+    expect(check({})).toEqual(right);
+  });
+
+  test("finds a false product or length of any part", () => {
+    for (const part of [0, 1]) {
+      const moved = (list: readonly number[]) => list.map((one, i) => (i === part ? one + 1e-9 : one));
+      expect(check({ products: moved(said.products) })).toEqual(wrong);
+      expect(check({ lengths: moved(said.lengths) })).toEqual(wrong);
+    }
+  });
+
+  test("takes a piece of another size for zeros, whose numbers are others", () => {
+    expect(check({ pieces: [pieces[0] as Bytes, new Uint8Array(4)] })).toEqual(wrong);
   });
 });

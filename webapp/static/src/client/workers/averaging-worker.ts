@@ -22,6 +22,7 @@ type AveragingAnswers = {
   make_mean: "mean_made";
   check_means: "means_checked";
   remake_mean: "mean_remade";
+  check_numbers: "numbers_checked";
   take_step: "step_taken";
   compare: "compared";
 };

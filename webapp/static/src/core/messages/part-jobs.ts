@@ -6,6 +6,7 @@
 import type { Outer } from "../../protocol/wire/mesh";
 import type { Bytes } from "../crypto/bytes";
 import type { LikenessAgreement, LikenessTolerance } from "../numerics/aggregation/result-agreement";
+import type { PartNumbers } from "../numerics/butterfly/part-values";
 
 export type ToPartWorker =
   /** Makes the clipped mean of pieces of `size` values. */
@@ -40,6 +41,17 @@ export type ToPartWorker =
       readonly radius: number;
       readonly seed: number;
       readonly part: number;
+    }
+  /** Computes what a member `said` of the means of all parts again, from its `pieces`. Sizes and radii are as above. */
+  | {
+      readonly type: "check_numbers";
+      readonly id: number;
+      readonly means: readonly Bytes[];
+      readonly sizes: readonly number[];
+      readonly pieces: readonly Bytes[];
+      readonly radii: readonly number[];
+      readonly seed: number;
+      readonly said: PartNumbers;
     }
   /** Takes the outer step by the means of all parts from the weights `base`; `slots` is the momentum. */
   | {
@@ -79,5 +91,6 @@ export type FromPartWorker =
       readonly products: readonly number[];
       readonly lengths: readonly number[];
     }
+  | { readonly type: "numbers_checked"; readonly id: number; readonly are_right: boolean }
   | { readonly type: "step_taken"; readonly id: number; readonly weights: Bytes; readonly slots: Bytes }
   | { readonly type: "compared"; readonly id: number; readonly found: LikenessAgreement };

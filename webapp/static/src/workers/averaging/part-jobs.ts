@@ -30,6 +30,8 @@ export function performPartJob(job: ToPartWorker): PartAnswer {
       const numbers = partNumbers(pieces, mean, job.radius, job.seed, job.part);
       return { type: "mean_remade", bytes: bytesOf(mean), ...numbers };
     }
+    case "check_numbers":
+      return { type: "numbers_checked", are_right: areRight(job) };
     case "take_step":
       return takeStep(job);
     case "compare":
@@ -55,6 +57,16 @@ function checkMeans({
   const { products: own_products, lengths: own_lengths } = numbersOf(part, pieces);
   const [products, lengths] = [numbers.flatMap((one) => one.products), numbers.flatMap((one) => one.lengths)];
   return { type: "means_checked", products, lengths, own_products, own_lengths };
+}
+
+/** Colluders hide a wrong mean by false numbers (Gorbunov et al. 2022, CheckComputations). */
+function areRight({ means, sizes, pieces, radii, seed, said }: PartJob<"check_numbers">): boolean {
+  return sizes.every((size, part) => {
+    const piece = partValues(pieces[part] as Bytes, size);
+    const mean = partValues(means[part] as Bytes, size);
+    const { products, lengths } = partNumbers([piece], mean, radii[part] as number, seed, part);
+    return said.products[part] === products[0] && said.lengths[part] === lengths[0];
+  });
 }
 
 /** Without means weights and momentum stay as they are. */

@@ -79,6 +79,13 @@ export class ByzantineCompany {
     return this.#mesh.peers;
   }
 
+  /** The bytes that a member has, and who calculates for it. */
+  partsOf(client: string): { readonly contents: RoundContents; readonly worker: AveragingWorker } {
+    const [contents, worker] = [this.#contents.get(client), this.#workers.get(client)];
+    if (contents === undefined || worker === undefined) throw new Error(`There is no ${client}.`);
+    return { contents, worker };
+  }
+
   identities(): Map<string, string> {
     return new Map(this.peers.map(({ client, identity }) => [client, toHex(identity.publicKey)]));
   }

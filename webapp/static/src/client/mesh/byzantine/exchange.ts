@@ -21,6 +21,7 @@ import type {
   Removal,
 } from "../../../protocol/mesh/byzantine/round-events";
 import type { AgreedState } from "../../../protocol/mesh/byzantine/state";
+import type { Turn } from "../../../protocol/mesh/byzantine/turn";
 import type { GroupOrder } from "../../../protocol/wire/mesh";
 import type { AveragingWorker } from "../../workers/averaging-worker";
 import { GroupError } from "../exchange";
@@ -264,13 +265,7 @@ export class ByzantineExchange {
     if (this.#settled || stepped === null) return;
     const verdicts = [...log.said("verdict").keys()].map((client) => log.statementOf("verdict", client));
     const judged = roles.active.map((client) => log.statementOf("commit", client));
-    const commits = log.said("commit");
-    const pieces = new Map<string, readonly string[]>();
-    for (const { client, commit } of state.works) {
-      const body = commits.get(client);
-      if (body?.type === "commit" && log.digestOf("commit", client) === commit)
-        pieces.set(client, body.pieces);
-    }
+    const work = workIn(this.#machine.turn, given.state, state);
     // The own verdict may still be being signed.
     await this.#saying;
     const proof: TellState = {
@@ -282,7 +277,6 @@ export class ByzantineExchange {
       verdicts: this.#signatures.signed(turn, verdicts),
     };
     this.#settled = true;
-    const work = { base: given.state, pieces };
     const said = this.#said(turn, [...judged, ...verdicts], roles.active);
     this.#settle({ state, proof, ...stepped, active: roles.active, work, said });
   }
@@ -333,6 +327,25 @@ export class ByzantineExchange {
       (error: unknown) => this.#fail(new GroupError(messageOf(error))),
     );
   }
+}
+
+/** Returns what was done in the turn after which `base` became `state`. */
+function workIn(turn: Turn, base: AgreedState, state: AgreedState): RoundWork {
+  const { log, roles, statements } = turn;
+  const commits = log.said("commit");
+  const pieces = new Map<string, readonly string[]>();
+  for (const { client, commit } of state.works) {
+    const body = commits.get(client);
+    if (body?.type === "commit" && log.digestOf("commit", client) === commit) pieces.set(client, body.pieces);
+  }
+  return {
+    base,
+    pieces,
+    workers: roles.workers,
+    means: turn.means(),
+    checks: statements.checks(),
+    coin: state.coin,
+  };
 }
 
 function toss(): readonly [string, string] {

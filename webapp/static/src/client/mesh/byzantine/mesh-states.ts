@@ -5,16 +5,24 @@
 
 import { type Bytes, sha256, toHex } from "../../../core/crypto/bytes";
 import { BrowserStore } from "../../../core/data/storage";
+import type { CheckNumbers } from "../../../protocol/mesh/byzantine/checks";
 import { type TellState, toldState } from "../../../protocol/mesh/byzantine/encoded-state";
 import { rulesDigest } from "../../../protocol/mesh/byzantine/first-state";
 import type { AgreedState } from "../../../protocol/mesh/byzantine/state";
 import type { ByzantineRules } from "../../../protocol/wire/mesh";
 import { ROUNDS_KEPT } from "./contents";
 
-/** The work of one round from the state `base`: by client, the SHA-256 of its pieces. */
+/**
+ * The work of one round from the state `base`: by client, the SHA-256 of its pieces. Part k belonged to `workers[k]`;
+ * `means` are the SHA-256 of all means, `checks` what each worker said of them, and `coin` what was tossed after them.
+ */
 export interface RoundWork {
   readonly base: AgreedState;
   readonly pieces: ReadonlyMap<string, readonly string[]>;
+  readonly workers: readonly string[];
+  readonly means: readonly string[];
+  readonly checks: ReadonlyMap<string, CheckNumbers>;
+  readonly coin: string;
 }
 
 /** The frame that tells the newest state, and the contents that it names. */

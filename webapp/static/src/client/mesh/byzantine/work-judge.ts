@@ -1,10 +1,12 @@
 /**
- * Does another member's work again, and compares: the same, other, doubtful, or nothing to compare. The twin is
- * backend/peer/mesh/byzantine/work_judge.py.
+ * Does another member's work again, and compares: the same, other, doubtful, or nothing to compare. What a worker said
+ * of means, and the mean that it made, belong to its work. The twin is backend/peer/mesh/byzantine/work_judge.py.
  */
 
-import type { Bytes } from "../../../core/crypto/bytes";
+import { type Bytes, sha256, toHex } from "../../../core/crypto/bytes";
 import { cut, partSizes } from "../../../core/numerics/butterfly/parts";
+import { partRadius } from "../../../protocol/mesh/byzantine/checks";
+import { coinSeed } from "../../../protocol/mesh/byzantine/drawn-work";
 import type { AgreedState, WorkCase } from "../../../protocol/mesh/byzantine/state";
 import type { WorkFinding } from "../../../protocol/mesh/byzantine/statement-bodies";
 import { planOf } from "../../../protocol/mesh/byzantine/work-plan";
@@ -14,7 +16,7 @@ import type { TrainingResult } from "../../workers/training-worker";
 import type { WeightCache } from "../weight-store";
 import type { WeightTransfer } from "../weight-transfer";
 import type { RoundContents } from "./contents";
-import type { MeshStates } from "./mesh-states";
+import type { MeshStates, RoundWork } from "./mesh-states";
 import type { StateLinks } from "./state-transfer";
 
 /**
@@ -27,6 +29,15 @@ export type TrainPlan = (plan: Train, weights: Bytes, isJudged: boolean) => Prom
 export interface JudgedWork {
   readonly finding: WorkFinding;
   readonly result: TrainingResult | null;
+}
+
+/** The owner of `part`, its pieces, and the sizes and radii of all parts. */
+interface CheckedTurn {
+  readonly work: RoundWork;
+  readonly part: number;
+  readonly shown: readonly Bytes[];
+  readonly sizes: readonly number[];
+  readonly radii: readonly number[];
 }
 
 export interface WorkJudgeOptions {
@@ -64,8 +75,11 @@ export class WorkJudge {
     const { states, weights, worker } = this.#options;
     const work = states.workOf(round);
     const pieces = work?.pieces.get(target);
-    if (work === null || pieces === undefined || weights.find(work.base.weights) === null) return null;
-    const size = (weights.find(work.base.weights)?.length ?? 0) / 4;
+    const base = work && weights.find(work.base.weights);
+    if (!work || !pieces || !base) return null;
+    // Who worked has a piece of each part: to commit to none costs nothing.
+    if (pieces.length === 0) return { finding: { target, round, found: "other" }, result: null };
+    const size = base.length / 4;
     const shown = await this.#shown(target, pieces, size);
     if (shown === null) return { finding: { target, round, found: "missing" }, result: null };
     const result = await this.trained(train, work.base, target, true);
@@ -73,21 +87,69 @@ export class WorkJudge {
     const made = cut(new Float32Array(result.update), pieces.length);
     const { tolerance } = states.rules;
     const { found } = await worker.ask({ type: "compare", made, shown, tolerance });
-    return { finding: { target, round, found }, result };
+    const isTrue = found !== "same" || (await this.#checksTruly(work, target, shown, size));
+    return { finding: { target, round, found: isTrue ? found : "other" }, result };
   }
 
   /** Returns the pieces that a member committed to, from it or from who else has them. */
   async #shown(target: string, pieces: readonly string[], size: number): Promise<readonly Bytes[] | null> {
-    const { contents, fetching, links } = this.#options;
     const sizes = partSizes(size, pieces.length);
     const found: Bytes[] = [];
     for (const [part, digest] of pieces.entries()) {
-      const bytes = 4 * (sizes[part] as number);
-      const others = [target, ...links.linked.filter((client) => client !== target)];
-      const piece = contents.find(digest) ?? (await fetching.fetch(digest, bytes, others));
+      const piece = await this.#find(digest, sizes[part] as number, [target]);
       if (piece === null) return null;
       found.push(piece);
     }
     return found;
+  }
+
+  /** Returns the bytes of so many values by their digest, from who is asked `first` or from others. */
+  async #find(digest: string, values: number, first: readonly string[]): Promise<Bytes | null> {
+    const { contents, fetching, links } = this.#options;
+    const others = links.linked.filter((client) => !first.includes(client));
+    return contents.find(digest) ?? fetching.fetch(digest, 4 * values, [...first, ...others]);
+  }
+
+  /**
+   * Whether what a worker said of all means is true, and the mean of its own part (Gorbunov et al. 2022,
+   * CheckComputations), as far as bytes that tell are to be had. Newcomers said nothing.
+   */
+  async #checksTruly(
+    work: RoundWork,
+    target: string,
+    shown: readonly Bytes[],
+    size: number,
+  ): Promise<boolean> {
+    const part = work.workers.indexOf(target);
+    if (part < 0) return true;
+    const sizes = partSizes(size, work.workers.length);
+    const radii = sizes.map((values) => partRadius(work.base.radius, values));
+    const checked = { work, part, shown, sizes, radii };
+    return (await this.#saidRightNumbers(checked)) && (await this.#madeRightMean(checked));
+  }
+
+  async #saidRightNumbers({ work, part, shown, sizes, radii }: CheckedTurn): Promise<boolean> {
+    const { contents, worker } = this.#options;
+    const said = work.checks.get(work.workers[part] as string);
+    const means = work.means.map((digest) => contents.find(digest)).filter((mean) => mean !== null);
+    if (said === undefined || means.length < work.means.length) return true;
+    const about = { means, sizes, pieces: shown, radii, seed: coinSeed(work.coin), said };
+    const { are_right } = await worker.ask({ type: "check_numbers", ...about });
+    return are_right;
+  }
+
+  async #madeRightMean({ work, part, shown, sizes, radii }: CheckedTurn): Promise<boolean> {
+    const owner = work.workers[part] as string;
+    const [size, radius] = [sizes[part] as number, radii[part] as number];
+    const pieces: Bytes[] = [];
+    for (const author of work.workers) {
+      const digest = work.pieces.get(author)?.[part];
+      const piece =
+        author === owner ? shown[part] : digest && (await this.#find(digest, size, [owner, author]));
+      if (!piece) return true;
+      pieces.push(piece);
+    }
+    const { bytes } = await this.#options.worker.ask({ type: "make_mean", pieces, size, radius });
+    return toHex(await sha256(bytes)) === work.means[part];
   }
 }
