@@ -9,7 +9,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from backend.wire.fields import CHUNK_BYTES, Count, Hash, WireFrame
+from backend.wire.fields import Count, Hash, WireFrame
 from backend.wire.mesh_fields import MOST_IN_GROUP, Digest, Key, Outer, Signature
 from backend.wire.messages import Shard
 
@@ -19,7 +19,7 @@ MOST_BODY = 48 * 1024
 MOST_STATE = 64 * 1024
 MOST_PUBLIC_SHARDS = 4096
 # Longer evidence is fetched. A frame has room for it, and for its other fields.
-MOST_INLINE = CHUNK_BYTES - 1024
+MOST_INLINE = 32 * 1024
 # The pieces of a part have as many bytes together as the model; this is a model of 64 M values.
 MOST_EVIDENCE = 1 << 28
 PhaseName = Annotated[str, Meta(max_length=16, pattern=r"^[a-z]+(-[0-9]{1,2})?\Z")]

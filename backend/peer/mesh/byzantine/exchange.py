@@ -326,33 +326,42 @@ class ByzantineExchange:
             self._result.set_exception(error)
 
     async def _cut(self, parts: int) -> None:
-        update = self._given.update
+        turn, update = self._turn, self._given.update
         pieces: list[bytes] = []
         if parts and update is not None:
             pieces = await asyncio.to_thread(part_jobs.cut, update, parts)
         digests = [await asyncio.to_thread(part_jobs.sha256, piece) for piece in pieces]
         for digest, piece in zip(digests, pieces, strict=True):
             self._keep(digest, piece)
-        self._handle(events.WorkReady(digests))
+        self._answered(turn, events.WorkReady(digests))
 
     async def _make_mean(self, job: Callable[[], bytes]) -> None:
+        turn = self._turn
         mean = await asyncio.to_thread(job)
         digest = await asyncio.to_thread(part_jobs.sha256, mean)
         self._keep(digest, mean)
-        self._handle(events.MeanMade(digest))
+        self._answered(turn, events.MeanMade(digest))
 
     async def _answer(self, job: Callable[[], events.RoundEvent]) -> None:
-        self._handle(await asyncio.to_thread(job))
+        turn = self._turn
+        self._answered(turn, await asyncio.to_thread(job))
+
+    def _answered(self, turn: TurnOfRound, event: events.RoundEvent) -> None:
+        """Takes what a job found, unless another turn began meanwhile: then it is about other pieces."""
+        if turn == self._turn:
+            self._handle(event)
 
     async def _step(self, means: Sequence[bytes], sizes: Sequence[int]) -> None:
-        given, read = self._given, self._contents.get
+        turn, given, read = self._turn, self._given, self._contents.get
         rules, trainable = given.rules, given.trainable
         job = partial(
             part_jobs.outer_stepped, rules.outer, given.weights, given.slots, trainable, means, sizes, read
         )
-        self._stepped = weights, slots = await asyncio.to_thread(job)
-        digests = [await asyncio.to_thread(part_jobs.sha256, one) for one in (weights, slots)]
-        self._handle(events.OuterStepped(*digests))
+        stepped = await asyncio.to_thread(job)
+        digests = [await asyncio.to_thread(part_jobs.sha256, one) for one in stepped]
+        if turn == self._turn:
+            self._stepped = stepped
+        self._answered(turn, events.OuterStepped(*digests))
 
 
 def show_of(order: Group, digest: bytes, size: int) -> Chunk:

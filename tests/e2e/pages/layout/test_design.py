@@ -43,7 +43,7 @@ SHORT = (
     "/tasks/mesh/train",
     "/tasks/own/train",
 )
-SCRIPT_BUDGET, PAINT_BUDGET = 100_000, 20_000
+SCRIPT_BUDGET, PAINT_BUDGET = 105_000, 20_000
 
 
 @pytest.fixture(scope="module")
