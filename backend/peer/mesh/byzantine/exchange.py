@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -35,6 +36,8 @@ from backend.wire.byzantine_bodies import CommitBody, WorkFinding
 from backend.wire.byzantine_messages import ByzantineRules, Say, Show, TellState
 from backend.wire.mesh_codec import encode_mesh
 from backend.wire.mesh_messages import Group
+
+MOST_FAULTS = 3
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,7 @@ class ByzantineExchange:
         self._others = sorted(client for client in clients if client != own)
         self._shown = {client: self._shown_bytes() for client in self._others}
         self._sender = Sender(links, sorted([own, *self._others]), own)
+        self._faults: Counter[str] = Counter()
         self._jobs: set[asyncio.Task[None]] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._result: asyncio.Future[AgreedRound] = self._loop.create_future()
@@ -296,16 +300,24 @@ class ByzantineExchange:
     def _take_chunk(self, client: str, frame: Show) -> None:
         try:
             content = self._shown[client].take(frame)
-        except WrongLengthError as error:
-            self._on_removed(client, str(error), None)
+        except WrongLengthError:
+            self._fault(client, "it sends too many bytes, or out of order")
             return
         if content is not None:
-            self._run_job(self._keep_shown(frame.digest, content))
+            self._run_job(self._keep_shown(client, frame.digest, content))
 
-    async def _keep_shown(self, digest: bytes, content: bytes) -> None:
+    async def _keep_shown(self, client: str, digest: bytes, content: bytes) -> None:
         if await asyncio.to_thread(part_jobs.sha256, content) == digest:
             self._keep(digest, content)
             self._handle(events.BytesReceived(digest))
+        else:
+            self._fault(client, "it sends other bytes than it names")
+
+    def _fault(self, client: str, reason: str) -> None:
+        """Ends the link to a member that sends bad bytes for the third time, and after that."""
+        self._faults[client] += 1
+        if self._faults[client] >= MOST_FAULTS:
+            self._links.drop(client, reason)
 
     def _keep(self, digest: bytes, content: bytes) -> None:
         self._contents.add(self._given.state.round + 1, digest, content)

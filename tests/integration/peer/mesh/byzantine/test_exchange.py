@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from backend.errors import GroupError
-from backend.peer.mesh.byzantine.exchange import ByzantineExchange
+from backend.peer.mesh.byzantine.exchange import ByzantineExchange, show_of
 from backend.protocols.mesh.byzantine import round_events as events
 from backend.protocols.mesh.byzantine.adoption import is_proven
 from backend.protocols.mesh.byzantine.evidence.building import EvidenceBuilder
@@ -18,6 +18,7 @@ from backend.protocols.mesh.byzantine.roles import roles_of
 from tests.support.peer.byzantine_groups import (
     byzantine_peers,
     identities_of,
+    order_of,
     play,
     rules_of,
     same,
@@ -141,3 +142,26 @@ async def test_a_member_whose_links_end_within_a_round_is_gone_on_without(tmp_pa
         outcome = same(ended)
         assert isinstance(last, GroupError)
         assert not outcome.state.membership.banned
+
+
+async def test_the_link_to_a_member_that_sends_bad_bytes_ends_after_the_third_time(tmp_path: Path) -> None:
+    async with byzantine_peers(tmp_path, 4) as members:
+        rules = rules_of(patience=1.0, seconds=3.0)
+        state, weights = start_of(members, rules)
+        honest, liar = members[0], members[3]
+
+        class BadBytes(ByzantineExchange):
+            def _perform(self, effect: events.RoundEffect) -> None:
+                if isinstance(effect, events.SendBytes):
+                    for digest in (bytes([number]) * 32 for number in range(3)):
+                        frame = show_of(order_of(members, 1), digest, 4)(0, memoryview(b"liar"))
+                        liar.links.send(honest.own.client, frame)
+                else:
+                    super()._perform(effect)
+
+        *ended, _ = await play(members, rules, state, (weights, b""), {3: BadBytes})
+        outcome = same(ended)
+        assert not outcome.state.membership.banned
+        down = [one for one in honest.log if one[:2] == ("down", liar.own.client)]
+        assert down
+        assert down[0][2] == "it sends other bytes than it names"
