@@ -30,11 +30,9 @@ from tests.support.protocols.byzantine.world import SIZE, TERMS, Lies, World
 
 # Seed of a schedule, number of the round, and client: all kinds of effects, removals and outcomes.
 CHOSEN = (
-    (0, 1, "0000000000000001"),
     (4, 4, "0000000000000001"),
     (19, 1, "0000000000000003"),
     (23, 1, "0000000000000008"),
-    (23, 4, "0000000000000002"),
     (31, 1, "0000000000000001"),
     (31, 2, "0000000000000002"),
     (43, 2, "0000000000000000"),

@@ -97,8 +97,14 @@ def read_turn(evidence: BanEvidence, said: TurnSaid) -> EvidenceTurn:
 def turn_said(
     state: AgreedState, attempt: tuple[int, int], turn: int, active: tuple[str, ...], said: Sequence[Said]
 ) -> TurnSaid:
-    """Returns what was said in turn number `turn` of the round after `state`, as evidence has it."""
-    return TurnSaid(msgspec.msgpack.encode(state), attempt, turn, list(active), list(said))
+    """Returns what was said in turn number `turn` of the round after `state`, as evidence has it.
+
+    Without what others said: a member that was removed may sign statements of later turns.
+    """
+    identities = state.membership.identities()
+    taking_part = {identities[client] for client in active}
+    kept = [one for one in said if one.identity in taking_part]
+    return TurnSaid(msgspec.msgpack.encode(state), attempt, turn, list(active), kept)
 
 
 def by_digest(contents: list[bytes]) -> dict[bytes, bytes]:

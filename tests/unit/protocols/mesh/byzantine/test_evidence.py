@@ -14,7 +14,15 @@ from backend.protocols.mesh.byzantine.evidence.building import EvidenceBuilder
 from backend.protocols.mesh.byzantine.evidence.conviction import Conviction, check_evidence, convict
 from backend.protocols.mesh.byzantine.state import WorkCase
 from backend.wire.ban_evidence import BanEvidence, encode_evidence
-from backend.wire.byzantine_bodies import Body, CheckBody, CommitBody, Judged, MadeBody, WorkFinding
+from backend.wire.byzantine_bodies import (
+    Body,
+    CheckBody,
+    CommitBody,
+    Judged,
+    MadeBody,
+    VerdictBody,
+    WorkFinding,
+)
 from tests.support.protocols.byzantine.played_turn import RUN, TASK, PlayedTurn, members, state_of
 
 KEYS = members(4)
@@ -153,3 +161,11 @@ def test_numbers_about_a_piece_of_a_wrong_length_are_made_again_of_zeros() -> No
     assert built is not None
     assert (again(built).part, len(built.contents)) == (2, 5)
     assert check_evidence(built).identity == turn.identity(DAVE)
+
+
+def test_what_a_removed_member_signs_of_a_later_turn_spoils_no_evidence() -> None:
+    others = (ALICE, BOB, CAROL)
+    turn = PlayedTurn(KEYS, STATE, turn=2, active=others)
+    stray = turn.say(DAVE, "verdict", VerdictBody(bytes(32)), bytes(32))
+    kept = turn.of([*turn.all("commit"), stray]).said
+    assert kept == turn.all("commit")

@@ -7,6 +7,7 @@ import { encode } from "@msgpack/msgpack";
 import { type Bytes, fromHex, sameBytes, toHex } from "../../../../core/crypto/bytes";
 import type { SignedStatement } from "../../../../core/crypto/statements";
 import { encodeState } from "../encoded-state";
+import { identities } from "../membership";
 import { findingAbout } from "../next-state";
 import type { Removal } from "../round-events";
 import { type AgreedState, stateDigest, type WorkCase } from "../state";
@@ -21,7 +22,10 @@ type SaidInTurn = TurnSaid["said"][number];
 /** Returns the bytes of this SHA-256; null where they are not kept. */
 export type FindBytes = (digest: string) => Bytes | null;
 
-/** Returns what was said in turn number `turn` of the round after `state`, as evidence has it. */
+/**
+ * Returns what was said in turn number `turn` of the round after `state`, as evidence has it; without what others said: a
+ * member that was removed may sign statements of later turns.
+ */
 export function turnSaid(
   state: AgreedState,
   attempt: readonly [round: number, group: number],
@@ -29,7 +33,10 @@ export function turnSaid(
   active: readonly string[],
   said: readonly SignedStatement[],
 ): TurnSaid {
-  const inOrder = said.map(({ identity, phase, before, body, signature }) => ({
+  const known = identities(state.membership);
+  const takingPart = new Set(active.map((client) => known.get(client)));
+  const kept = said.filter(({ identity }) => takingPart.has(toHex(identity)));
+  const inOrder = kept.map(({ identity, phase, before, body, signature }) => ({
     identity,
     phase,
     before,
