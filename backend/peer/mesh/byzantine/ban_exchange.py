@@ -16,7 +16,7 @@ from backend.protocols.mesh.byzantine.state import AgreedState
 from backend.wire.ban_evidence import MOST_TURNS, BanEvidence, TurnSaid, encode_evidence
 from backend.wire.byzantine_messages import TellEvidence
 
-# After so many times that its evidence convicted nobody, or did not come, a peer's evidence is ignored.
+# A peer's evidence is ignored once so much of it convicted nobody, or did not come.
 MOST_REFUSED = 3
 
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { AgreedRound } from "../../../../../../webapp/static/src/client/mesh/byzantine/exchange";
 import {
+  keepersOf,
   MeshStates,
   type RoundWork,
 } from "../../../../../../webapp/static/src/client/mesh/byzantine/mesh-states";
@@ -135,6 +136,16 @@ describe("The judge of a worker", () => {
 
   test("finds other work", async () => {
     expect(await found(work, trainingOf(TARGET + 1))).toBe("other");
+  });
+
+  test("finds that who committed to no piece did not work", async () => {
+    expect(await found({ ...work, pieces: new Map([...work.pieces, [target(), []]]) })).toBe("other");
+  });
+
+  test("asks first who was sent a piece, of the target's own part the next worker", () => {
+    const [first, , third] = work.workers as [string, string, string];
+    expect(keepersOf(work, first)).toEqual([work.workers[1], ...work.workers.slice(1)]);
+    expect(keepersOf({ ...work, workers: [third] }, first)).toEqual(work.pieces.get(first)?.map(() => first));
   });
 
   test.each(["products", "lengths"] as const)("finds false %s of any part", async (kind) => {

@@ -14,7 +14,7 @@ import type { WeightTransfer } from "../weight-transfer";
 import { type BanStore, banFrame, type TellEvidence } from "./ban-store";
 import type { StateLinks } from "./state-transfer";
 
-/** After so many times that its evidence convicted nobody, or did not come, a peer's evidence is ignored. */
+/** A peer's evidence is ignored once so much of it convicted nobody, or did not come. */
 const MOST_REFUSED = 3;
 
 export interface BanExchangeOptions {

@@ -25,6 +25,17 @@ export interface RoundWork {
   readonly coin: string;
 }
 
+/**
+ * Returns who was sent each piece of a client: the part's owner, of its own part the next worker. A newcomer keeps all
+ * of them itself.
+ */
+export function keepersOf({ workers, pieces }: RoundWork, client: string): readonly string[] {
+  const own = workers.indexOf(client);
+  if (own < 0) return (pieces.get(client) ?? []).map(() => client);
+  const next = workers[(own + 1) % workers.length] as string;
+  return workers.map((worker, part) => (part === own ? next : worker));
+}
+
 /** The frame that tells the newest state, and the contents that it names. */
 interface StoredState {
   readonly proof: TellState;

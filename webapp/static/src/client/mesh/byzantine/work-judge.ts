@@ -16,7 +16,7 @@ import type { TrainingResult } from "../../workers/training-worker";
 import type { WeightCache } from "../weight-store";
 import type { WeightTransfer } from "../weight-transfer";
 import type { RoundContents } from "./contents";
-import type { MeshStates, RoundWork } from "./mesh-states";
+import { keepersOf, type MeshStates, type RoundWork } from "./mesh-states";
 import type { StateLinks } from "./state-transfer";
 
 /**
@@ -80,7 +80,7 @@ export class WorkJudge {
     // Who worked has a piece of each part: to commit to none costs nothing.
     if (pieces.length === 0) return { finding: { target, round, found: "other" }, result: null };
     const size = base.length / 4;
-    const shown = await this.#shown(target, pieces, size);
+    const shown = await this.#shown(work, target, pieces, size);
     if (shown === null) return { finding: { target, round, found: "missing" }, result: null };
     const result = await this.trained(train, work.base, target, true);
     if (result === null) return null;
@@ -92,11 +92,19 @@ export class WorkJudge {
   }
 
   /** Returns the pieces that a member committed to, from it or from who else has them. */
-  async #shown(target: string, pieces: readonly string[], size: number): Promise<readonly Bytes[] | null> {
+  async #shown(
+    work: RoundWork,
+    target: string,
+    pieces: readonly string[],
+    size: number,
+  ): Promise<readonly Bytes[] | null> {
     const sizes = partSizes(size, pieces.length);
+    const keepers = keepersOf(work, target);
     const found: Bytes[] = [];
     for (const [part, digest] of pieces.entries()) {
-      const piece = await this.#find(digest, sizes[part] as number, [target]);
+      // Its author may stand still, which costs some seconds to see.
+      const first = [...new Set([keepers[part] ?? target, target])];
+      const piece = await this.#find(digest, sizes[part] as number, first);
       if (piece === null) return null;
       found.push(piece);
     }
