@@ -8,7 +8,7 @@ from backend.errors import WrongLengthError
 from backend.wire.byzantine_messages import Show
 
 # A member sends at most its vector, its mean, and in an exchange what others lack: so many vectors in all.
-MOST_VECTORS = 4
+MOST_VECTORS = 6
 
 
 @dataclass

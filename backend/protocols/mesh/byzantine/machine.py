@@ -1,10 +1,11 @@
 """The machine of one member in one round of a Byzantine mesh: events in, effects out, no I/O.
 
 After BTARD (Gorbunov et al. 2022). A round is done in turns: commit, made, reveal, check, verdict, each of
-which ends when all active members said what is due. Where somebody did not, said two things, or a mean is
-doubted, all statements are exchanged (exchange.py), and the turn continues or is done again without those at
-fault. It rests on honest members being more than half, and on their frames arriving within half of
-`patience`; docs/decisions/0101-byzantine-rounds.md says why no two of them end with different states then.
+which ends when all active members said what is due. A doubted mean is made again by each. Where it is wrong,
+somebody said nothing, or two things, all statements are exchanged (exchange.py), and the turn continues or is
+done again without those at fault. It rests on honest members being more than half, and on their frames
+arriving within half of `patience`; docs/decisions/0101-byzantine-rounds.md says why no two of them end with
+different states then.
 """
 
 from __future__ import annotations
@@ -144,6 +145,8 @@ class ByzantineRound:
                 turn.checked = event
             case MeanRemade() if turn.exchange is not None:
                 turn.exchange.remade(event, turn.wrong(event))
+            case MeanRemade() if not self.over:
+                turn.remade(event)
             case OuterStepped() if "stepped" in turn.asked and turn.stepped is None:
                 turn.stepped = event
             case _:
@@ -246,7 +249,8 @@ class ByzantineRound:
     def _verdict(self) -> VerdictBody | None:
         """Signs the state that follows; none while a mean is doubted, or others agreed on another one."""
         turn = self.turn
-        if turn.doubted(self._terms.far):
+        if doubted := turn.doubted(self._terms.far):
+            self._remake(doubted)
             return None
         means = turn.means()
         # The first round of a measured radius only measures it.
@@ -259,6 +263,19 @@ class ByzantineRound:
         )
         digest = turn.next.digest()
         return VerdictBody(digest) if turn.majority() in (None, digest) else None
+
+    def _remake(self, parts: list[int]) -> None:
+        """Shows its own pieces of doubted parts to all, and makes their means again of everybody's."""
+        turn = self.turn
+        for part in parts:
+            if turn.pieces and f"shown {part}" not in turn.asked:
+                turn.asked.add(f"shown {part}")
+                self._effects.append(SendBytes(turn.pieces[part], turn.others()))
+            self._ask(f"remade {part}", turn.pieces_of(part), self._mean_again(part))
+
+    def _mean_again(self, part: int) -> RemakeMean:
+        turn = self.turn
+        return RemakeMean(part, turn.pieces_of(part), turn.part_radius(part), turn.tossed())
 
     def _ask(self, what: str, needed: tuple[bytes, ...], effect: RoundEffect) -> None:
         """Asks the host once, as soon as it has all bytes."""
@@ -285,7 +302,8 @@ class ByzantineRound:
         """
         turn, patience = self.turn, self._terms.patience
         states, agreed = turn.statements.states(), turn.majority()
-        if len(states) > 1 or (turn.next is None and turn.doubted(self._terms.far)):
+        is_wrong = turn.is_misjudged() or not turn.found_wrong.issubset(turn.settled)
+        if len(states) > 1 or (turn.next is None and is_wrong):
             self._call()
         elif agreed is not None:
             turn.majority_at = self._now if turn.majority_at is None else turn.majority_at
@@ -324,9 +342,7 @@ class ByzantineRound:
         exchange.proceed(self._now, self._available)
         for phase, body in exchange.to_say():
             self._say(phase, body)
-        for part in exchange.to_remake():
-            effect = RemakeMean(part, turn.pieces_of(part), turn.part_radius(part), turn.tossed())
-            self._effects.append(effect)
+        self._effects += map(self._mean_again, exchange.to_remake())
         self._effects += exchange.flush()
         if exchange.is_over(self._now):
             turn.exchange = None

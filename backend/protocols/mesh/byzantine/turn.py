@@ -53,6 +53,9 @@ class Turn:
     # Who was given time in a phase, and the parts whose means were found right.
     excused: set[tuple[TurnPhase, str]] = field(default_factory=set)
     settled: set[int] = field(default_factory=set)
+    # The parts that this member made again by itself: those that are right, and those where something is not.
+    found_right: set[int] = field(default_factory=set)
+    found_wrong: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.statements = TurnStatements(self.log, self.roles)
@@ -146,12 +149,23 @@ class Turn:
         if self.radius:
             radii = [self.part_radius(part) for part in range(len(workers))]
             doubted |= set(doubted_parts([checks[one] for one in workers], radii, far))
-        if self.checked is not None:
-            products = dict(zip(workers, self.checked.own_products, strict=True))
-            lengths = dict(zip(workers, self.checked.own_lengths, strict=True))
-            if wrong_checks(checks, self.part, products, lengths):
-                doubted.add(self.part)
-        return sorted(doubted - self.settled)
+        if self.is_misjudged():
+            doubted.add(self.part)
+        return sorted(doubted - self.settled - self.found_right)
+
+    def is_misjudged(self) -> bool:
+        """Whether somebody's numbers of this member's part are wrong, and nobody has made its mean again."""
+        if self.checked is None or self.part in self.settled:
+            return False
+        workers = self.roles.workers
+        products = dict(zip(workers, self.checked.own_products, strict=True))
+        lengths = dict(zip(workers, self.checked.own_lengths, strict=True))
+        return bool(wrong_checks(self.statements.checks(), self.part, products, lengths))
+
+    def remade(self, event: MeanRemade) -> None:
+        """Takes a doubted mean that this member made again before anybody called for an exchange."""
+        is_right = self.wrong(event) == ([], False)
+        (self.found_right if is_right else self.found_wrong).add(event.part)
 
     def wrong(self, remade: MeanRemade) -> tuple[list[int], bool]:
         """Returns the places of workers whose numbers of a part are wrong, and whether its mean is.

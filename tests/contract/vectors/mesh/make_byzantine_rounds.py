@@ -24,8 +24,9 @@ from backend.protocols.mesh.byzantine.round_events import RoundEffect, RoundEven
 from backend.protocols.mesh.byzantine.state import AgreedState
 from backend.wire.byzantine_messages import ByzantineTerms
 from tests.contract.vectors import write
+from tests.support.protocols.byzantine.liars import WRONG_OWNER
 from tests.support.protocols.byzantine.member_host import hashed_keys
-from tests.support.protocols.byzantine.schedules import schedule
+from tests.support.protocols.byzantine.schedules import NARROW, schedule
 from tests.support.protocols.byzantine.world import SIZE, TERMS, Lies, World
 
 # Seed of a schedule, number of the round, and client: all kinds of effects, removals and outcomes.
@@ -41,7 +42,6 @@ CHOSEN = (
     (46, 1, "0000000000000001"),
     (46, 3, "0000000000000001"),
     (51, 2, "0000000000000002"),
-    (51, 2, "0000000000000003"),
 )
 HONEST, DOUBTFUL = "0000000000000000", "0000000000000001"
 
@@ -167,6 +167,8 @@ def stories() -> Iterator[tuple[str, World, list[tuple[int, str]]]]:
     """Yields worlds with their names, and the numbers of rounds and the clients of whom they tell."""
     for seed, chosen in itertools.groupby(CHOSEN, key=lambda one: one[0]):
         yield f"schedule {seed}", schedule(seed, RecordedRound).world, [one[1:] for one in chosen]
+    yield "doubted means", World(4, Random(0), {}, NARROW, machine=RecordedRound), [(1, HONEST)]
+    yield "a wrong mean", World(3, Random(0), {DOUBTFUL: WRONG_OWNER}, machine=RecordedRound), [(1, HONEST)]
     yield "a newcomer", with_a_newcomer(), [(number, HONEST) for number in range(1, 8)]
 
 

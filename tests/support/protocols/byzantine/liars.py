@@ -275,3 +275,14 @@ _LIES = (
     _false_judgement,
     _calls,
 )
+
+
+def _moved_mean(world: World, client: str, event: Any) -> Any:
+    if not isinstance(event, MeanMade):
+        return event
+    host = world.hosts[client]
+    return MeanMade(world.keep(host, host.held[event.digest] + np.float32(0.5)))
+
+
+# Makes a mean that is far from the pieces.
+WRONG_OWNER = Lies(event=_moved_mean)

@@ -6,9 +6,14 @@ from dataclasses import dataclass
 from functools import partial
 from random import Random
 
+from msgspec.structs import replace
+
 from backend.protocols.mesh.byzantine.machine import ByzantineRound
 from tests.support.protocols.byzantine.liars import Liar, liar, newcomers_lie
-from tests.support.protocols.byzantine.world import Lies, World, newcomers
+from tests.support.protocols.byzantine.world import TERMS, Lies, World, newcomers
+
+# Every honest piece is much farther from the mean than so: all means are doubted.
+NARROW = replace(TERMS, radius=1e-3)
 
 
 @dataclass
@@ -22,7 +27,7 @@ class Schedule:
 
 
 def schedule(seed: int, machine: type[ByzantineRound] = ByzantineRound) -> Schedule:
-    """Returns the schedule of a seed."""
+    """Returns the schedule of a seed; in every fifth the radius is much too small."""
     random = Random(seed)
     seats = random.randint(3, 9)
     names = [f"{number:016x}" for number in range(seats)]
@@ -33,7 +38,8 @@ def schedule(seed: int, machine: type[ByzantineRound] = ByzantineRound) -> Sched
     for name in newcomers(entering):
         if random.random() < 0.5:
             lies[name] = newcomers_lie(random, names)
-    world = World(seats, random, lies, entering=entering, machine=machine)
+    terms = TERMS if seed % 5 else NARROW
+    world = World(seats, random, lies, terms, entering=entering, machine=machine)
     others = [name for name in names if name not in liars]
     sleepers = random.sample(others, random.randint(0, (seats - 1) // 2 - len(liars)))
     for name in sleepers:

@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
 
-import numpy as np
 import pytest
 from msgspec.structs import replace
 
 from backend.crypto.statements import say
-from backend.protocols.mesh.byzantine.round_events import MeanMade, MeansChecked
+from backend.protocols.mesh.byzantine.round_events import MeansChecked
 from backend.protocols.mesh.byzantine.state import AgreedState
-from backend.protocols.mesh.byzantine.turn_log import PHASES
-from tests.support.protocols.byzantine.liars import own
+from backend.protocols.mesh.byzantine.turn_log import PHASES, TurnPhase
+from tests.support.protocols.byzantine.liars import WRONG_OWNER, own
 from tests.support.protocols.byzantine.member_host import Spoken, hashed_keys
+from tests.support.protocols.byzantine.schedules import NARROW
 from tests.support.protocols.byzantine.world import TERMS, Lies, World, honest_work
 
 SEATS = 7
@@ -130,13 +130,7 @@ def test_the_silence_of_one_at_the_verdict_costs_nobody_anything() -> None:
 
 
 def test_an_owner_with_a_wrong_mean_is_banned() -> None:
-    def wrong(world: World, client: str, event: Any) -> Any:
-        if not isinstance(event, MeanMade):
-            return event
-        host = world.hosts[client]
-        return MeanMade(world.keep(host, host.held[event.digest] + np.float32(0.5)))
-
-    world = played({LIAR: Lies(event=wrong)})
+    world = played({LIAR: WRONG_OWNER})
     assert removed(world) == {LIAR: "wrong-mean"}
     assert agreed(world).membership.banned == (world.identities[LIAR],)
 
@@ -151,6 +145,34 @@ def test_who_says_wrong_numbers_is_banned() -> None:
     world = played({LIAR: Lies(event=wrong)})
     assert removed(world) == {LIAR: "wrong-check"}
     assert agreed(world).membership.banned == (world.identities[LIAR],)
+
+
+def exchanges(world: World) -> set[int]:
+    """Returns how many exchanges honest members had in their last turn."""
+    return {host.machine.turn.exchanges for host in world.honest if host.machine is not None}
+
+
+def test_honest_members_that_doubt_a_mean_make_it_again_and_need_no_exchange() -> None:
+    """The lengths of honest updates jump."""
+    world = World(SEATS, Random(6), {}, NARROW)
+    world.play_round()
+    agreed(world)
+    assert all(host.machine and host.machine.turn.found_right for host in world.honest)
+    assert exchanges(world) == {0}
+
+
+def test_who_keeps_its_pieces_of_doubted_parts_is_left_out_of_the_round() -> None:
+    """Those of the others' parts are shown by their owners, and nobody shows that of its own."""
+
+    def keeps(world: World, sender: str, _to: str, frame: Any) -> list[tuple[float, Any]]:
+        machine = world.hosts[sender].machine
+        is_doubted = machine is not None and machine.turn.phase is TurnPhase.VERDICT
+        return [] if is_doubted and isinstance(frame, tuple) else [(0.0, frame)]
+
+    world = World(SEATS, Random(6), {LIAR: Lies(send=keeps)}, NARROW)
+    world.play_round()
+    assert removed(world) == {LIAR: "absent"}
+    agreed(world)
 
 
 def test_a_piece_that_is_shown_to_nobody_is_its_senders_fault_and_not_the_owners() -> None:

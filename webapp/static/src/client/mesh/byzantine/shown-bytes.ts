@@ -9,7 +9,7 @@ import type { ByzantineFrame } from "../../../protocol/wire/mesh";
 export type ShowFrame = Extract<ByzantineFrame, { readonly type: "show" }>;
 
 /** A member sends at most its vector, its mean, and in an exchange what others lack: so many vectors in all. */
-const MOST_VECTORS = 4;
+const MOST_VECTORS = 6;
 
 interface PartialContent {
   readonly bytes: Bytes;

@@ -1,8 +1,8 @@
 /**
  * The machine of one member in one round of a Byzantine mesh: events in, effects out, no I/O. A round is done in turns:
- * commit, made, reveal, check, verdict, each of which ends when all active members said what is due. Where somebody did
- * not, said two things, or a mean is doubted, all statements are exchanged, and the turn continues or is done again
- * without those at fault. docs/decisions/0101-byzantine-rounds.md says why no two honest members end with different
+ * commit, made, reveal, check, verdict, each of which ends when all active members said what is due. A doubted mean is
+ * made again by each. Where it is wrong, somebody said nothing, or two things, all statements are exchanged, and the
+ * turn continues or is done again without those at fault. docs/decisions/0101-byzantine-rounds.md says why no two honest members end with different
  * states. The twin is backend/protocols/mesh/byzantine/machine.py.
  */
 
@@ -23,7 +23,7 @@ import { basisOf, isMajority, rolesOf } from "./roles";
 import type { ByzantineEffect, ByzantineEvent, ByzantineEventOf, Removal } from "./round-events";
 import { type AgreedState, stateDigest } from "./state";
 import { type Body, type BodyOf, encodeBody, type WorkFinding } from "./statement-bodies";
-import { Turn } from "./turn";
+import { type Asked, Turn } from "./turn";
 import { numbered, PHASES, TurnLog } from "./turn-log";
 
 /** A round of the seated member `client` after `state`. */
@@ -122,7 +122,8 @@ export class ByzantineRound {
         if (turn.asked.has("checked")) turn.checked ??= event;
         return;
       case "mean_remade":
-        turn.exchange?.remade(event.part, ...turn.wrong(event));
+        if (turn.exchange !== null) turn.exchange.remade(event.part, ...turn.wrong(event));
+        else if (!this.over) turn.remade(event);
         return;
       case "outer_stepped":
         if (turn.asked.has("stepped")) turn.stepped ??= event;
@@ -251,7 +252,11 @@ export class ByzantineRound {
   #verdict(): BodyOf<"verdict"> | null {
     const { turn } = this;
     const { state, terms } = this.begin;
-    if (turn.doubted(terms.far).length > 0) return null;
+    const doubted = turn.doubted(terms.far);
+    if (doubted.length > 0) {
+      this.#remake(doubted);
+      return null;
+    }
     const means = turn.means();
     // The first round of a measured radius only measures it.
     this.#ask("stepped", means, { type: "take_outer_step", means: state.radius !== 0 ? means : [] });
@@ -264,8 +269,27 @@ export class ByzantineRound {
     return majority === null || majority === digest ? { type: "verdict", state: digest } : null;
   }
 
+  /** Shows its own pieces of doubted parts to all, and makes their means again of everybody's. */
+  #remake(parts: readonly number[]): void {
+    const { turn } = this;
+    for (const part of parts) {
+      const own = turn.pieces?.[part];
+      if (own !== undefined && !turn.asked.has(`shown ${part}`)) {
+        turn.asked.add(`shown ${part}`);
+        this.#effects.push({ type: "send_bytes", digest: own, clients: turn.others() });
+      }
+      this.#ask(`remade ${part}`, turn.piecesOf(part), this.#meanAgain(part));
+    }
+  }
+
+  #meanAgain(part: number): ByzantineEffect {
+    const { turn } = this;
+    const pieces = turn.piecesOf(part);
+    return { type: "remake_mean", part, pieces, radius: turn.partRadius(part), coin: turn.tossed() };
+  }
+
   /** Asks the host once, as soon as it has all bytes. */
-  #ask(what: "made" | "checked" | "stepped", needed: readonly string[], effect: ByzantineEffect): void {
+  #ask(what: Asked, needed: readonly string[], effect: ByzantineEffect): void {
     const { asked } = this.turn;
     if (asked.has(what) || !needed.every((digest) => this.#available.has(digest))) return;
     asked.add(what);
@@ -288,10 +312,11 @@ export class ByzantineRound {
   /** All active signed the same state; or most did, and for the patience nobody signed another. */
   #decide(): void {
     const { turn } = this;
-    const { patience, far } = this.begin.terms;
+    const { patience } = this.begin.terms;
     const states = turn.statements.states();
     const agreed = turn.majority();
-    if (states.size > 1 || (turn.next === null && turn.doubted(far).length > 0)) this.#call();
+    const isWrong = turn.isMisjudged() || [...turn.foundWrong].some((part) => !turn.settled.has(part));
+    if (states.size > 1 || (turn.next === null && isWrong)) this.#call();
     else if (agreed !== null) {
       turn.majorityAt ??= this.#now;
       const isEverybody = states.get(agreed) === turn.roles.active.length;
@@ -332,11 +357,7 @@ export class ByzantineRound {
     exchange.proceed(this.#now, this.#available);
     const shown = exchange.toSay();
     if (shown !== null) this.#say(numbered("shown", turn.exchanges), shown);
-    for (const part of exchange.toRemake()) {
-      const radius = turn.partRadius(part);
-      const pieces = turn.piecesOf(part);
-      this.#effects.push({ type: "remake_mean", part, pieces, radius, coin: turn.tossed() });
-    }
+    for (const part of exchange.toRemake()) this.#effects.push(this.#meanAgain(part));
     this.#effects.push(...exchange.flush());
     if (exchange.isOver(this.#now)) {
       turn.exchange = null;

@@ -18,6 +18,9 @@ import { TurnStatements } from "./turn-statements";
 /** How many newcomers a member names in a turn. */
 const MOST_SEEN = 128;
 
+/** An effect that the host answers, or was asked for once. */
+export type Asked = "sent" | "made" | "checked" | "stepped" | `shown ${number}` | `remade ${number}`;
+
 /** What a turn begins with. `bounds` gives the limits of a number of parts of the vector. */
 export interface TurnStart {
   readonly client: string;
@@ -35,8 +38,7 @@ export interface TurnStart {
 export class Turn {
   readonly statements: TurnStatements;
   readonly said = new Set<string>();
-  /** Effects that the host answers. */
-  readonly asked = new Set<"sent" | "made" | "checked" | "stepped">();
+  readonly asked = new Set<Asked>();
   phase: TurnPhase = "commit";
   due: number;
   last = NOTHING_BEFORE;
@@ -53,6 +55,9 @@ export class Turn {
   /** Who was given time in a phase, and the parts whose means were found right. */
   readonly excused = new Set<string>();
   readonly settled = new Set<number>();
+  /** The parts that this member made again by itself: those that are right, and those where something is not. */
+  readonly foundRight = new Set<number>();
+  readonly foundWrong = new Set<number>();
   /** What did not count in an exchange, and is heard after it. */
   early: TurnLog;
 
@@ -179,12 +184,25 @@ export class Turn {
       const said = workers.map((worker) => checks.get(worker) as BodyOf<"check">);
       for (const part of doubtedParts(said, radii, far)) doubted.add(part);
     }
-    if (this.checked !== null) {
-      const { own_products, own_lengths } = this.checked;
-      const wrong = wrongChecks(checks, this.part, this.#byWorker(own_products), this.#byWorker(own_lengths));
-      if (wrong.length > 0) doubted.add(this.part);
-    }
-    return [...doubted].filter((part) => !this.settled.has(part)).sort((a, b) => a - b);
+    if (this.isMisjudged()) doubted.add(this.part);
+    return [...doubted]
+      .filter((part) => !this.settled.has(part) && !this.foundRight.has(part))
+      .sort((a, b) => a - b);
+  }
+
+  /** Whether somebody's numbers of this member's part are wrong, and nobody has made its mean again. */
+  isMisjudged(): boolean {
+    if (this.checked === null || this.settled.has(this.part)) return false;
+    const products = this.#byWorker(this.checked.own_products);
+    const lengths = this.#byWorker(this.checked.own_lengths);
+    return wrongChecks(this.statements.checks(), this.part, products, lengths).length > 0;
+  }
+
+  /** Takes a doubted mean that this member made again before anybody called for an exchange. */
+  remade(event: ByzantineEventOf<"mean_remade">): void {
+    const [places, isWrongMean] = this.wrong(event);
+    const isRight = places.length === 0 && !isWrongMean;
+    (isRight ? this.foundRight : this.foundWrong).add(event.part);
   }
 
   /**
