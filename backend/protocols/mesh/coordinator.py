@@ -28,17 +28,11 @@ from backend.protocols.mesh.coordinator_effects import (
     TakeUp,
 )
 from backend.protocols.mesh.deposits import Depositing, depositing, taking_up
-from backend.protocols.mesh.group_orders import Averages, group_orders
+from backend.protocols.mesh.group_orders import Averages
 from backend.protocols.mesh.holdings import LEAST_WITNESSES, ProvenResult, WeightHoldings
-from backend.protocols.mesh.mesh_round import (
-    MeshMemberStage,
-    MeshRound,
-    Trainee,
-    misreport,
-    objection,
-    planned_work,
-    works_of,
-)
+from backend.protocols.mesh.mesh_round import MeshRound, works_of
+from backend.protocols.mesh.round_rules import round_rules
+from backend.protocols.mesh.trainee import MeshMemberStage, Trainee
 from backend.protocols.rounds.base import Rounds
 from backend.protocols.rounds.phases import IllegalEventError, RoundPhase
 from backend.protocols.rounds.plan import RoundPlan
@@ -74,7 +68,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         super().__init__(plan, number, version, progress, past)
         # Groups are shuffled by a seed that peers do not know: none can choose whom it averages with.
         self._group_seed = plan.seed if group_seed is None else group_seed
-        self.averages = averages
+        self.averages, self._rules = averages, round_rules(averages)
         self.opening = opening
         self.holdings = WeightHoldings((weights_round, weights))
         self.depositing: Depositing | None = None
@@ -143,7 +137,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
             return [SendGroup(client, member.group)]
         if member.standing is not MeshMemberStage.TRAINING:
             return []
-        if error := objection(member, said, self.plan.metric_rows, self.averages.byzantine):
+        if error := self._rules.objection(member, said, self.plan.metric_rows):
             return [*self._put_out(client, member, error), *self._settle(now)]
         member.standing, member.trained = MeshMemberStage.TRAINED, said
         if not self._speeds.failed and said.steps:
@@ -157,7 +151,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
             return heard
         if member.group is None or member.standing is not MeshMemberStage.AVERAGING:
             return heard
-        if error := misreport(member.group, client, said, self.averages.byzantine):
+        if error := self._rules.misreport(member.group, client, said):
             return [*self._put_out(client, member, error), *self._settle(now)]
         member.standing, member.averaged = MeshMemberStage.AVERAGED, said
         self._report_arrived(client, member, now)
@@ -299,9 +293,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         seconds = plan.deadline
         if plan.adaptive_deadline:
             seconds = self._speeds.seconds(works_of(members), self.quorum, plan.min_deadline, plan.deadline)
-        self.open = MeshRound(
-            self.round, self.version, now, now + seconds, members, plan.grace, self.averages.byzantine
-        )
+        self.open = MeshRound(self.round, self.version, now, now + seconds, members, plan.grace, self._rules)
         return [
             MeshRoundOpened(self.round, self.version, clients, seconds),
             *(self.open.order(client, now) for client in clients),
@@ -314,7 +306,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         self.round, weights = max(self.round + 1, self.holdings.round), self.holdings.newest
         result, connected = (self.holdings.round, weights), sorted(self.attendance.connected)
         holders = tuple(client for client in connected if self.holdings.known.get(client) == result)
-        self.open = MeshRound(self.round, self.version, now, now, {}, self.plan.grace)
+        self.open = MeshRound(self.round, self.version, now, now, {}, self.plan.grace, self._rules)
         self.depositing = taking_up(self.round, self.version, weights, holders, self.plan.deadline, now)
         return [TakeUp(self.round, self.version, holders), *self._ask_again(self.depositing, now)]
 
@@ -326,7 +318,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
             participant, shards = self.attendance[client], parts.get(client, ())
             sizes = plan.shard_examples
             examples = sum(sizes[shard] for shard in shards) if sizes else participant.examples
-            work = planned_work(plan, examples, participant.step_ms, self.averages.byzantine)
+            work = self._rules.planned_work(plan, examples, participant.step_ms)
             seed = training_seed(client, self.round, plan.seed)
             members[client] = Trainee(self.holdings.base(client), shards, seed, work)
         return members
@@ -351,7 +343,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         if len(trained) < self.quorum:
             return self._abandon(f"{len(trained)} of at least {self.quorum} peers trained in time.", now)
         self._enter(RoundPhase.AGGREGATING)
-        groups = group_orders(
+        groups = self._rules.orders(
             self.averages,
             trained,
             self._group_seed,

@@ -6,7 +6,8 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 
 from backend.protocols.mesh.coordinator_effects import AskDeposit, MeshOutcome
-from backend.protocols.mesh.mesh_round import GroupResult, MeshRound
+from backend.protocols.mesh.mesh_round import MeshRound
+from backend.protocols.mesh.trainee import GroupResult
 from backend.protocols.rounds.phases import RETURN_SECONDS
 from backend.wire.mesh_messages import Averaged, Trained
 

@@ -44,15 +44,11 @@ def group_orders(
     number: int,
     first: int,
     links: Links,
-    preferred: Collection[str] = (),
 ) -> list[Group]:
     """Returns the orders for peers that trained in round `number`; groups are numbered from `first` on.
 
-    `trained` has the report of each. Fewer than two peers, or than `fewest`, make no group. Where there is
-    one group only, the `preferred` are in it first.
+    `trained` has the report of each. Fewer than two peers, or than `fewest`, make no group.
     """
-    if averages.byzantine:
-        return [_byzantine_order(averages, trained, seed, number, first, preferred)]
     size = encoded_size(averages.values, averages.precision)
     maximum, fewest = averages.group_size, averages.fewest
     groups = form_groups(averages.groups, sorted(trained), maximum, seed, number, links, size, fewest)
@@ -97,7 +93,7 @@ def byzantine_seconds(members: int, patience: float) -> float:
     return 3 * (8 + (members + 1) // 2) * patience
 
 
-def _byzantine_order(
+def byzantine_order(
     averages: Averages,
     trained: Mapping[str, Trained],
     seed: int,
