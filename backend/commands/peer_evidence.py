@@ -123,6 +123,12 @@ def _deed_of(found: Conviction) -> _Deed:
             "More than half of the members with a seat did that work again and found it right.",
             majority,
         )
+    if found.accuser and found.client != found.target:
+        return _Deed(
+            f"It found the work of client {found.target} right, falsely.",
+            "More than half of the members with a seat did that work again and got another result.",
+            majority,
+        )
     accused = f" Client {found.accuser} accused it." if found.accuser else ""
     return _Deed(
         f"It did other work than its task.{accused}",

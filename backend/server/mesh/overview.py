@@ -43,11 +43,13 @@ def _state(observer: StateObserver) -> dict[str, Any] | None:
         "radius": state.radius or None,
         "seats": [_seat(seat, state.round + 1) for seat in membership.seats],
         "newcomers": [
-            {"client": one.client, "rounds": one.rounds, "audits": one.audits} for one in membership.newcomers
+            {"client": one.client, "rounds": one.rounds, "audits": len(one.audits)}
+            for one in membership.newcomers
         ],
         "banned": [identity.hex() for identity in membership.banned],
         "court": [_case(case) for case in state.court],
         "doubtful": [_case(case) for case in state.doubtful],
+        "suspected": [_case(case) for case in state.suspected],
         "validating": [_case(case) for case in observer.validations()],
     }
 
@@ -61,7 +63,12 @@ def _seat(seat: SeatedMember, following: int) -> dict[str, Any]:
 
 
 def _case(case: WorkCase) -> dict[str, Any]:
-    return {"target": case.target, "round": case.round, "validator": case.validator or None}
+    return {
+        "target": case.target,
+        "round": case.round,
+        "validator": case.validator or None,
+        "second": case.second or None,
+    }
 
 
 def _peer(peer: Peer, machine: MeshCoordinator) -> dict[str, Any]:

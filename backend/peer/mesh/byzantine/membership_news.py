@@ -50,9 +50,9 @@ def _own(
     if now is not None and now != before:
         sentence = (
             f"On probation: {now.rounds} of {terms.probation} rounds, "
-            f"{now.audits} of {terms.audits} checks passed."
+            f"{len(now.audits)} of {new.audits_needed(terms.audits)} members found its work right."
         )
-        return MembershipNews("probation", sentence, {"rounds": now.rounds, "audits": now.audits})
+        return MembershipNews("probation", sentence, {"rounds": now.rounds, "audits": len(now.audits)})
     return None
 
 

@@ -37,12 +37,16 @@ class SeatedMember(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Newcomer(Struct, frozen=True, forbid_unknown_fields=True):
-    """A member on probation: it worked in so many `rounds`, and passed so many `audits`."""
+    """A member on probation: it worked in so many `rounds`.
+
+    `audits` are the places, among the seats of the same state, of the members that found its work right: each
+    counts once, and as long as it has its seat.
+    """
 
     client: str
     identity: bytes
     rounds: int = 0
-    audits: int = 0
+    audits: tuple[int, ...] = ()
 
 
 class MeshMembership(Struct, frozen=True, forbid_unknown_fields=True):
@@ -61,14 +65,19 @@ class MeshMembership(Struct, frozen=True, forbid_unknown_fields=True):
         """Returns the clients with a seat that do not rest in round `number`."""
         return tuple(seat.client for seat in self.seats if not seat.rests(number))
 
+    def audits_needed(self, audits: int) -> int:
+        """Returns how many members must find a newcomer's work right: `audits`, or a majority of fewer."""
+        return min(audits, len(self.seats) // 2 + 1)
+
 
 @dataclass(frozen=True)
 class RoundFacts:
     """What members did in round `number`, as all agreed; clients throughout.
 
     `absent` did not say what was due, `unrevealed` committed to a part of the coin and kept it, and
-    `convicted` are banned on evidence. `passed` and `failed` were audited. `withheld` showed their work
-    to no majority.
+    `convicted` are banned on evidence. `passed` are pairs of a client and the validator that found its work
+    right. Two members found that of the newcomers in `failed` wrong, and that of those in `pending` is judged
+    again. `withheld` showed their work to no majority.
     """
 
     number: int
@@ -76,17 +85,19 @@ class RoundFacts:
     absent: Collection[str] = ()
     unrevealed: Collection[str] = ()
     convicted: Collection[str] = ()
-    passed: Collection[str] = ()
+    passed: Collection[tuple[str, str]] = ()
     failed: Collection[str] = ()
+    pending: Collection[str] = ()
     withheld: Collection[str] = ()
     entered: Sequence[Newcomer] = field(default_factory=tuple)
 
 
 def after_round(before: MeshMembership, record: RoundFacts, probation: int, audits: int) -> MeshMembership:
-    """Returns the membership after a round; `probation` rounds and `audits` earn a seat.
+    """Returns the membership after a round; `probation` rounds and audits by so many members earn a seat.
 
-    Free seats go to those with most rounds behind them, then by client. Of more newcomers than a state may
-    have, those stay that worked in this round, passed most audits and worked most.
+    Where fewer have seats, a majority of them counts. Free seats go to those with most rounds behind them,
+    then by client. Of more newcomers than a state may have, those stay that worked in this round, passed most
+    audits and worked most.
     """
     known = before.identities()
     convicted = {known[client] for client in record.convicted if client in known}
@@ -101,24 +112,33 @@ def after_round(before: MeshMembership, record: RoundFacts, probation: int, audi
     entered = [one for one in record.entered if one.client not in known and one.identity not in taken]
     newcomers = [
         one
-        for one in (*(_worked(one, record) for one in before.newcomers), *entered)
+        for one in (*_worked(before, record, [seat.client for seat in seats]), *entered)
         if one.client not in lost and one.identity not in banned
     ]
+    needed = MeshMembership(tuple(seats)).audits_needed(audits)
     ready = sorted(
-        (one for one in newcomers if one.rounds >= probation and one.audits >= audits),
+        (
+            one
+            for one in newcomers
+            if one.rounds >= probation and len(one.audits) >= needed and one.client not in record.pending
+        ),
         key=lambda one: (-one.rounds, one.client),
     )
     seated = ready[: max(0, MOST_SEATS - len(seats))]
-    seats += [SeatedMember(one.client, one.identity) for one in seated]
     left = sorted(
         (one for one in newcomers if one not in seated),
-        key=lambda one: (one.client not in record.worked, -one.audits, -one.rounds, one.client),
+        key=lambda one: (one.client not in record.worked, -len(one.audits), -one.rounds, one.client),
     )
-    return MeshMembership(
-        tuple(sorted(seats, key=lambda one: one.client)),
-        tuple(sorted(left[:MOST_NEWCOMERS], key=lambda one: one.client)),
-        banned,
-    )
+    after = sorted([*seats, *(SeatedMember(one.client, one.identity) for one in seated)], key=_client)
+    places = [after.index(seat) for seat in seats]
+    kept = [
+        replace(one, audits=tuple(places[place] for place in one.audits)) for one in left[:MOST_NEWCOMERS]
+    ]
+    return MeshMembership(tuple(after), tuple(sorted(kept, key=_client)), banned)
+
+
+def _client(member: SeatedMember | Newcomer) -> str:
+    return member.client
 
 
 def _after_absence(seat: SeatedMember, record: RoundFacts, probation: int) -> SeatedMember | None:
@@ -129,10 +149,16 @@ def _after_absence(seat: SeatedMember, record: RoundFacts, probation: int) -> Se
     return None if len(absences) >= MOST_ABSENCES else replace(seat, absences=absences)
 
 
-def _worked(one: Newcomer, record: RoundFacts) -> Newcomer:
-    """Counts a newcomer's round; wrong work begins the probation again."""
-    if one.client in record.failed:
-        return replace(one, rounds=0, audits=0)
-    if one.client not in record.worked:
-        return one
-    return replace(one, rounds=one.rounds + 1, audits=one.audits + (one.client in record.passed))
+def _worked(before: MeshMembership, record: RoundFacts, seated: Sequence[str]) -> list[Newcomer]:
+    """Counts the newcomers' round, with audits by those still `seated`; wrong work begins it again."""
+    found = list[Newcomer]()
+    for one in before.newcomers:
+        passed = {seat.client for place, seat in enumerate(before.seats) if place in one.audits}
+        if one.client in record.worked:
+            passed |= {validator for client, validator in record.passed if client == one.client}
+        audits = tuple(place for place, client in enumerate(seated) if client in passed)
+        if one.client in record.failed:
+            found.append(replace(one, rounds=0, audits=()))
+        else:
+            found.append(replace(one, rounds=one.rounds + (one.client in record.worked), audits=audits))
+    return found

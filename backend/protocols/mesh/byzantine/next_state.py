@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
@@ -37,18 +38,18 @@ def next_state(
     banned = state.membership.banned
     seen = [one for one in statements.newcomers() if one.identity not in banned]
     judged = _judgements(statements)
-    passed, failed, court, doubtful = _audited(state, roles, judged)
-    convicted, withheld = _court(state, roles, judged)
+    audited, ruling = _audited(state, roles, judged), _court(state, roles, judged)
     known = state.membership.identities()
     record = RoundFacts(
         number=state.round + 1,
         worked=[*roles.workers, *(one.client for one in seen)],
         absent=[client for client, why in removed.items() if why == "absent"],
         unrevealed=[client for client, why in removed.items() if why == "unrevealed"],
-        convicted=[*(client for client, why in removed.items() if why in CONVICTED), *convicted],
-        passed=passed,
-        failed=failed,
-        withheld=withheld,
+        convicted=[*(client for client, why in removed.items() if why in CONVICTED), *ruling.convicted],
+        passed=audited.passed,
+        failed=[*audited.failed, *ruling.failed],
+        pending=[case.target for case in (*audited.court, *audited.doubtful, *audited.suspected)],
+        withheld=ruling.withheld,
         entered=[Newcomer(one.client, one.identity, 1) for one in seen if one.client not in known],
     )
     works = {client: log.digest_of(TurnPhase.COMMIT, client) for client in roles.workers}
@@ -62,8 +63,9 @@ def next_state(
         radius=_radius(state, terms, checks, sizes),
         membership=after_round(state.membership, record, terms.probation, terms.audits),
         works=tuple(CheckedWork(client, works[client]) for client in sorted(works)),
-        court=tuple(court),
-        doubtful=tuple(doubtful),
+        court=tuple(audited.court),
+        doubtful=tuple(audited.doubtful),
+        suspected=tuple(audited.suspected),
         rules=state.rules,
         before=state.digest(),
         said=log.transcript(roles.active),
@@ -84,41 +86,65 @@ def _judgements(statements: TurnStatements) -> dict[str, list[WorkFinding]]:
     return {client: body.judgements for client, body in said.items() if isinstance(body, CommitBody)}
 
 
-def _audited(
-    state: AgreedState, roles: TurnRoles, judged: Mapping[str, Sequence[WorkFinding]]
-) -> tuple[list[str], list[str], list[WorkCase], list[WorkCase]]:
-    """Returns who passed, which newcomers failed, what goes to the court, and what to another validator."""
-    passed, failed = list[str](), list[str]()
-    court, doubtful = list[WorkCase](), list[WorkCase]()
+@dataclass
+class _Audited:
+    """Who passed at which validator, which newcomers failed, and what others are to judge again."""
+
+    passed: list[tuple[str, str]] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    court: list[WorkCase] = field(default_factory=list)
+    doubtful: list[WorkCase] = field(default_factory=list)
+    suspected: list[WorkCase] = field(default_factory=list)
+
+
+def _audited(state: AgreedState, roles: TurnRoles, judged: Mapping[str, Sequence[WorkFinding]]) -> _Audited:
+    """Returns what follows from the validators' findings.
+
+    Names cost nothing, so not all do a newcomer's work again: a second validator does. Where it contradicts
+    the first one all do, and ban who lied, so that nobody keeps newcomers out, or in, by lies at no cost.
+    """
+    audited = _Audited()
     seats = {seat.client for seat in state.membership.seats}
-    before = {(one.target, one.round) for one in state.doubtful}
+    doubted = {(one.target, one.round) for one in state.doubtful}
+    accusers = {(one.target, one.round): one.validator for one in state.suspected}
     for validator, case in roles.audits.items():
-        found = finding_about(judged[validator], case)
-        if found == "same":
-            passed.append(case.target)
-        elif found == "doubtful" and (case.target, case.round) not in before:
-            doubtful.append(case)
-        elif found in ("other", "missing") and case.target not in seats:
-            failed.append(case.target)
+        found, work = finding_about(judged[validator], case), (case.target, case.round)
+        if found == "same" and work in accusers:
+            audited.court.append(replace(case, validator=accusers[work], second=validator))
+        elif found == "same":
+            audited.passed.append((case.target, validator))
+        elif found == "doubtful" and work not in doubted and work not in accusers:
+            audited.doubtful.append(case)
+        elif found in ("other", "missing") and case.target in seats:
+            audited.court.append(case if found == "other" else replace(case, validator=""))
+        elif found in ("other", "missing") and (work in doubted or work in accusers):
+            audited.failed.append(case.target)
         elif found in ("other", "missing"):
-            court.append(case if found == "other" else replace(case, validator=""))
-    return passed, failed, court, doubtful
+            (audited.suspected if found == "other" else audited.doubtful).append(case)
+    return audited
 
 
-def _court(
-    state: AgreedState, roles: TurnRoles, judged: Mapping[str, Sequence[WorkFinding]]
-) -> tuple[list[str], list[str]]:
-    """Returns whom the court convicts, and whose work was shown to no majority."""
-    convicted, withheld = list[str](), list[str]()
+@dataclass
+class _CourtRuling:
+    """Whom the court convicts, which newcomers' work it found wrong, and whose was shown to no majority."""
+
+    convicted: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    withheld: list[str] = field(default_factory=list)
+
+
+def _court(state: AgreedState, roles: TurnRoles, judged: Mapping[str, Sequence[WorkFinding]]) -> _CourtRuling:
+    ruling = _CourtRuling()
     for case in state.court:
-        found = Counter(finding_about(judgements, case) for judgements in judged.values())
-        if roles.is_majority(found["other"]):
-            convicted.append(case.target)
-        elif roles.is_majority(found["same"]) and case.validator:
-            convicted.append(case.validator)
-        elif roles.is_majority(found["missing"]):
-            withheld.append(case.target)
-    return convicted, withheld
+        counts = Counter(finding_about(judgements, case) for judgements in judged.values())
+        found = next((one for one, count in counts.items() if one and roles.is_majority(count)), "")
+        if convicted := case.convicts(found):
+            ruling.convicted.append(convicted)
+        if found == "other" and case.second:
+            ruling.failed.append(case.target)
+        if found == "missing":
+            ruling.withheld.append(case.target)
+    return ruling
 
 
 def finding_about(judgements: Sequence[WorkFinding], case: WorkCase) -> str | None:

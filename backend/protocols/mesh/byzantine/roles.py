@@ -36,8 +36,8 @@ def roles_of(state: AgreedState, validators: int, without: Collection[str] = ())
     """Returns the roles in the round after `state`, once the members in `without` are removed.
 
     `validators` seated members judge others' work of the last round, one more a newcomer's, and one more each
-    doubtful case. Where too few members would be left to work, a newcomer's work is judged in place of a
-    member's, in every other round.
+    suspected or doubtful case. Where too few members would be left to work, a newcomer's work is judged in
+    place of a member's: suspected work at once, else in every other round.
     """
     seated = state.membership.present(state.round + 1)
     worked = {work.client for work in state.works}
@@ -48,21 +48,22 @@ def roles_of(state: AgreedState, validators: int, without: Collection[str] = ())
         for client in drawn_order(state.coin, "newcomer", worked.difference(seated))[:1]
     ]
     free = [one for one in drawn_order(state.coin, "further", seated) if one not in audits]
-    for case in (*further, *state.doubtful):
+    for case in (*state.suspected, *further, *state.doubtful):
         fitting = [one for one in free if one not in (case.target, case.validator)]
         if validators and len(free) > max(len(seated) // 2, _LEAST_WORKERS) and fitting:
             audits[fitting[0]] = WorkCase(case.target, case.round, fitting[0])
             free.remove(fitting[0])
-    if further and audits and state.round % 2 and further[0].target not in _targets(audits):
-        judge = next(iter(audits))
-        audits[judge] = WorkCase(further[0].target, state.round, judge)
+    for case in (*state.suspected, *(further if state.round % 2 else ()))[:1]:
+        judge = next((one for one in audits if one != case.validator), None)
+        if judge is not None and (case.target, case.round) not in _judged(audits):
+            audits[judge] = WorkCase(case.target, case.round, judge)
     active = tuple(one for one in seated if one not in without)
     workers = tuple(one for one in active if one not in audits)
     return TurnRoles(seated, active, workers, {one: audits[one] for one in active if one in audits})
 
 
-def _targets(audits: Mapping[str, WorkCase]) -> set[str]:
-    return {case.target for case in audits.values()}
+def _judged(audits: Mapping[str, WorkCase]) -> set[tuple[str, int]]:
+    return {(case.target, case.round) for case in audits.values()}
 
 
 def basis_of(state: AgreedState, attempt: tuple[int, int], active: Collection[str]) -> bytes:

@@ -21,12 +21,22 @@ class CheckedWork(Struct, frozen=True, forbid_unknown_fields=True):
 class WorkCase(Struct, frozen=True, forbid_unknown_fields=True):
     """Work of `target` in `round` that `validator` found to be other work, or too near a limit to say.
 
-    Nobody accuses (`validator` is empty) where the work was not shown: it may come to light again.
+    Nobody accuses (`validator` is empty) where the work was not shown: it may come to light again. Of a
+    newcomer's work `second` found that it is right: one of the two lied.
     """
 
     target: str
     round: int
     validator: str
+    second: str = ""
+
+    def convicts(self, found: str) -> str:
+        """Returns the client that is banned if more than half `found` this; empty if nobody is."""
+        return {"other": self.second or self.target, "same": self.validator}.get(found, "")
+
+    def convicting(self, client: str) -> str | None:
+        """Returns what more than half must find to ban `client`; None if nothing does."""
+        return next((found for found in ("other", "same") if self.convicts(found) == client), None)
 
 
 class AgreedState(Struct, frozen=True, forbid_unknown_fields=True):
@@ -34,8 +44,9 @@ class AgreedState(Struct, frozen=True, forbid_unknown_fields=True):
 
     `weights` and `slots` are SHA-256 of the weights and of the outer optimizer's momentum. `radius` is per
     root of a part's size, 0 before the first one was measured. All members with a seat judge the cases in
-    `court` in the next round, one further validator each those in `doubtful`. `rules` is the digest of what
-    the members have in common, `before` that of the last state, `said` that of all statements of the round.
+    `court` in the next round, one further validator each those in `doubtful`, and those in `suspected`, where
+    the first one found a newcomer's work wrong. `rules` is the digest of what the members have in common,
+    `before` that of the last state, `said` that of all statements of the round.
     """
 
     round: int
@@ -47,6 +58,7 @@ class AgreedState(Struct, frozen=True, forbid_unknown_fields=True):
     works: tuple[CheckedWork, ...] = ()
     court: tuple[WorkCase, ...] = ()
     doubtful: tuple[WorkCase, ...] = ()
+    suspected: tuple[WorkCase, ...] = ()
     rules: bytes = bytes(32)
     before: bytes = bytes(32)
     said: bytes = bytes(32)
@@ -67,6 +79,8 @@ class AgreedState(Struct, frozen=True, forbid_unknown_fields=True):
                 *map(_case, self.court),
                 b"doubtful",
                 *map(_case, self.doubtful),
+                b"suspected",
+                *map(_case, self.suspected),
                 self.rules,
                 self.before,
                 self.said,
@@ -75,7 +89,7 @@ class AgreedState(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _case(case: WorkCase) -> bytes:
-    return fields(case.target.encode(), integer(case.round), case.validator.encode())
+    return fields(case.target.encode(), integer(case.round), case.validator.encode(), case.second.encode())
 
 
 def _membership(membership: MeshMembership) -> bytes:
@@ -86,7 +100,7 @@ def _membership(membership: MeshMembership) -> bytes:
         ),
         b"newcomers",
         *(
-            fields(one.client.encode(), one.identity, integer(one.rounds), integer(one.audits))
+            fields(one.client.encode(), one.identity, integer(one.rounds), *map(integer, one.audits))
             for one in membership.newcomers
         ),
         b"banned",

@@ -22,28 +22,30 @@ from backend.crypto.statements import Statement
 from backend.protocols.mesh.byzantine.machine import ByzantineRound, Toss
 from backend.protocols.mesh.byzantine.round_events import RoundEffect, RoundEvent, StatementReceived
 from backend.protocols.mesh.byzantine.state import AgreedState
+from backend.wire.byzantine_bodies import Judged
 from backend.wire.byzantine_messages import ByzantineTerms
 from tests.contract.vectors import write
 from tests.support.protocols.byzantine.liars import WRONG_OWNER
 from tests.support.protocols.byzantine.member_host import hashed_keys
 from tests.support.protocols.byzantine.schedules import NARROW, schedule
-from tests.support.protocols.byzantine.world import SIZE, TERMS, Lies, World
+from tests.support.protocols.byzantine.world import SIZE, TERMS, Lies, World, honest_work, newcomers
 
 # Seed of a schedule, number of the round, and client: all kinds of effects, removals and outcomes.
 CHOSEN = (
     (4, 4, "0000000000000001"),
     (19, 1, "0000000000000003"),
-    (23, 1, "0000000000000008"),
     (31, 1, "0000000000000001"),
     (31, 2, "0000000000000002"),
     (43, 2, "0000000000000000"),
+    (43, 3, "0000000000000000"),
     (43, 3, "0000000000000001"),
     (44, 1, "0000000000000001"),
     (46, 1, "0000000000000001"),
     (46, 3, "0000000000000001"),
     (51, 2, "0000000000000002"),
+    (51, 2, "0000000000000003"),
 )
-HONEST, DOUBTFUL = "0000000000000000", "0000000000000001"
+HONEST, LYING = "0000000000000000", "0000000000000001"
 
 
 class RecordedRound(ByzantineRound):
@@ -94,7 +96,19 @@ def with_a_newcomer() -> World:
     """Returns a world that measures its radius, where a newcomer earns a seat; one member doubts all work."""
     terms = msgspec.structs.replace(TERMS, radius=None, probation=3)
     doubtful = Lies(judge=lambda one: msgspec.structs.replace(one, found="doubtful"))
-    return World(5, Random(0), {DOUBTFUL: doubtful}, terms, entering=1, machine=RecordedRound)
+    return World(5, Random(0), {LYING: doubtful}, terms, entering=1, machine=RecordedRound)
+
+
+def with_lies_about_newcomers(seed: int) -> World:
+    """Returns a world of two newcomers: one is accused falsely, the other's false work called right."""
+    accused, false = newcomers(2)
+    words: dict[str, Judged] = {accused: "other", false: "same"}
+    lies = {
+        LYING: Lies(judge=lambda one: msgspec.structs.replace(one, found=words.get(one.target, one.found))),
+        false: Lies(work=lambda state, client: -honest_work(state, client)),
+    }
+    terms = msgspec.structs.replace(TERMS, audits=3)
+    return World(5, Random(seed), lies, terms, entering=2, machine=RecordedRound)
 
 
 def played(world: World, rounds: int) -> list[list[RecordedRound]]:
@@ -168,8 +182,12 @@ def stories() -> Iterator[tuple[str, World, list[tuple[int, str]]]]:
     for seed, chosen in itertools.groupby(CHOSEN, key=lambda one: one[0]):
         yield f"schedule {seed}", schedule(seed, RecordedRound).world, [one[1:] for one in chosen]
     yield "doubted means", World(4, Random(0), {}, NARROW, machine=RecordedRound), [(1, HONEST)]
-    yield "a wrong mean", World(3, Random(0), {DOUBTFUL: WRONG_OWNER}, machine=RecordedRound), [(1, HONEST)]
+    yield "a wrong mean", World(3, Random(0), {LYING: WRONG_OWNER}, machine=RecordedRound), [(1, HONEST)]
     yield "a newcomer", with_a_newcomer(), [(number, HONEST) for number in range(1, 8)]
+    # The court convicts the first validator in one, and the second one in the other.
+    for seed in (1, 3):
+        name = f"lies about newcomers, seed {seed}"
+        yield name, with_lies_about_newcomers(seed), [(number, HONEST) for number in (5, 6)]
 
 
 def files() -> dict[str, str]:

@@ -51,15 +51,16 @@ def crowded() -> AgreedState:
     """A state with something in each of its lists."""
     one, two, *_, last = CLIENTS
     seats = [SeatedMember(client, key, (3, 300)) for client, key in CLIENTS.items() if client != last]
-    newcomers = (Newcomer(last, CLIENTS[last], 70_000, 2),)
+    newcomers = (Newcomer(last, CLIENTS[last], 70_000, (0, 2)),)
     return replace(
         founded(RULES),
         round=70_001,
         radius=0.25,
         membership=MeshMembership(tuple(seats), newcomers, (bytes([9] * 32),)),
         works=(CheckedWork(one, bytes([5] * 32)),),
-        court=(WorkCase(two, 70_000, one),),
+        court=(WorkCase(two, 70_000, one), WorkCase(last, 70_000, one, two)),
         doubtful=(WorkCase(one, 70_000, ""),),
+        suspected=(WorkCase(last, 70_001, one),),
     )
 
 

@@ -24,6 +24,8 @@ KEYS = members(5)
 LIAR, OTHER, THIRD, *_ = KEYS
 STATE = state_of(KEYS)
 CASE = WorkCase(LIAR, 5, OTHER)
+# One of the two that judged the third one's work lied.
+DISPUTED = WorkCase(THIRD, 5, OTHER, LIAR)
 
 
 def _other_mean(body: Body) -> Body:
@@ -47,11 +49,11 @@ def two_words() -> BanEvidence:
     return turn.evidence("two-words", LIAR, [said, turn.again(said, MadeBody(bytes([1] * 32)))])
 
 
-def court(accused: str, found: Any) -> BanEvidence:
+def court(accused: str, found: Any, case: WorkCase = CASE) -> BanEvidence:
     """A verdict of all others about the accused."""
     judges = [one for one in KEYS if one != accused]
-    judgements = {one: [WorkFinding(CASE.target, CASE.round, found)] for one in judges}
-    turn = PlayedTurn(KEYS, replace(STATE, court=(CASE,)), judgements=judgements)
+    judgements = {one: [WorkFinding(case.target, case.round, found)] for one in judges}
+    turn = PlayedTurn(KEYS, replace(STATE, court=(case,)), judgements=judgements)
     return turn.evidence("majority", accused, [turn.said["commit", one] for one in (accused, *judges)])
 
 
@@ -82,6 +84,9 @@ def evidence() -> dict[str, BanEvidence]:
         ),
         "other work": made_up,
         "a false accusation": court(OTHER, "same"),
+        "false work of a newcomer called right": court(LIAR, "other", DISPUTED),
+        "a false accusation of a newcomer": court(OTHER, "same", DISPUTED),
+        "a newcomer whose work two members disagree on": court(THIRD, "other", DISPUTED),
         "other work of a member that left": court_without_the_accused(),
         "a right mean": honest.wrong_mean(LIAR),
         "right numbers": honest.wrong_check(LIAR, 2),

@@ -36,7 +36,7 @@ def test_seats_newcomers_and_bans_are_shown() -> None:
     missing = replace(SEATS[1], absences=(2, 6))
     back = replace(SEATS[2], absences=(2,))
     membership = MeshMembership(
-        (SEATS[0], missing, back), (Newcomer(DAN, KEYS[DAN], rounds=3, audits=1),), (KEYS[EVE],)
+        (SEATS[0], missing, back), (Newcomer(DAN, KEYS[DAN], rounds=3, audits=(1,)),), (KEYS[EVE],)
     )
     found = shown(replace(STATE, radius=0.5, membership=membership))
     assert (found["round"], found["radius"]) == (7, 0.5)
@@ -53,18 +53,21 @@ def test_cases_and_validations_of_the_next_round_are_shown() -> None:
     state = replace(
         STATE,
         works=tuple(CheckedWork(name, bytes(32)) for name in (ANN, BOB, CAT)),
-        court=(WorkCase(ANN, 6, BOB), WorkCase(CAT, 6, "")),
+        court=(WorkCase(ANN, 6, BOB), WorkCase(CAT, 6, ""), WorkCase(DAN, 5, ANN, CAT)),
         doubtful=(WorkCase(BOB, 5, ANN),),
     )
     found = shown(state)
     assert found["radius"] is None
     assert found["court"] == [
-        {"target": ANN, "round": 6, "validator": BOB},
-        {"target": CAT, "round": 6, "validator": None},
+        {"target": ANN, "round": 6, "validator": BOB, "second": None},
+        {"target": CAT, "round": 6, "validator": None, "second": None},
+        {"target": DAN, "round": 5, "validator": ANN, "second": CAT},
     ]
-    assert found["doubtful"] == [{"target": BOB, "round": 5, "validator": ANN}]
+    assert found["doubtful"] == [{"target": BOB, "round": 5, "validator": ANN, "second": None}]
     [drawn, *further] = found["validating"]
     assert drawn["round"] == 7
     assert drawn["target"] != drawn["validator"]
     assert {drawn["target"], drawn["validator"]} <= {ANN, BOB, CAT}
     assert all(case["target"] == BOB for case in further)
+    suspected = shown(replace(STATE, suspected=(WorkCase(DAN, 6, BOB),)))["suspected"]
+    assert suspected == [{"target": DAN, "round": 6, "validator": BOB, "second": None}]

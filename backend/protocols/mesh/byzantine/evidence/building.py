@@ -72,13 +72,12 @@ class EvidenceBuilder:
             return None
         first = max(spoke)
         for case in read[-1].state.court:
-            wanted = {case.target: "other", case.validator: "same"}.get(self._client)
             kept = [
                 _linked(turns[place], read[place + 1].state.digest())
                 for place in range(first, len(turns) - 1)
                 if place == first or turns[place].state != turns[place + 1].state
             ]
-            kept.append(_judging(turns[-1], case, wanted))
+            kept.append(_judging(turns[-1], case, case.convicting(self._client)))
             own = self._own(turns[first])
             kept[0] = replace(kept[0], said=[*own, *(one for one in kept[0].said if one not in own)])
             if found := self._convicting("majority", kept):

@@ -28,8 +28,7 @@ def convicting_case(evidence: BanEvidence, turns: Sequence[EvidenceTurn]) -> Wor
     for turn, following in pairwise(turns):
         _require_follows(turn, following, 1 if turn is first else 0)
     for case in last.state.court:
-        wanted = {case.target: "other", case.validator: "same"}.get(evidence.client)
-        judges = _judges(last, case, wanted)
+        judges = _judges(last, case, case.convicting(evidence.client))
         if last.is_majority(len(judges)) and last.count() == len(
             judges.union(_anchor(evidence, last, first))
         ):

@@ -45,6 +45,20 @@ def test_of_three_seats_two_work_and_newcomers_are_audited_every_other_round() -
         assert (case.target == newcomer) == (number == 3)
 
 
+def test_a_suspected_newcomer_is_judged_by_another_validator_at_once() -> None:
+    newcomer = "f" * 16
+    for accuser in NAMES:
+        state = replace(LATER, suspected=(WorkCase(newcomer, 2, accuser),))
+        (judge,) = [one for one, case in roles_of(state, 1).audits.items() if case.round == 2]
+        assert judge != accuser
+    few = replace(state, membership=MeshMembership(SEATS[:3]))
+    (case,) = roles_of(few, 1).audits.values()
+    assert (case.target, case.round) == (newcomer, 2)
+    # Who accused it judges a member, as usual.
+    (own,) = roles_of(replace(few, suspected=(WorkCase(newcomer, 2, case.validator),)), 1).audits.values()
+    assert own.target in NAMES
+
+
 def test_a_doubtful_case_goes_to_another_validator() -> None:
     for validator in NAMES[1:]:
         state = replace(LATER, doubtful=(WorkCase(NAMES[0], 2, validator),))

@@ -86,7 +86,7 @@ async function found(
   await weights.keep(base);
   const judge = new WorkJudge({ states, weights, fetching, links, ...company.partsOf(client) });
   const target = company.peers[place]?.client as string;
-  const judged = await judge.judge(train, { target, round: 1, validator: client });
+  const judged = await judge.judge(train, { target, round: 1, validator: client, second: "" });
   return judged?.finding.found;
 }
 

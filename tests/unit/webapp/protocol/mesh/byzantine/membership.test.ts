@@ -4,19 +4,21 @@ import {
   type Newcomer,
 } from "../../../../../../webapp/static/src/protocol/mesh/byzantine/membership";
 
-const newcomer = (client: string, rounds: number, audits: number): Newcomer => ({
+const newcomer = (client: string, rounds: number, audits: readonly number[]): Newcomer => ({
   client,
   identity: client.padEnd(64, "0"),
   rounds,
   audits,
 });
 
+const seat = (client: string) => ({ client, identity: client.padEnd(64, "0"), absences: [] });
+
 test("of more newcomers than a state may have those stay that worked, passed and worked most", () => {
-  const strangers = Array.from({ length: 300 }, (_, i) => newcomer(`b${i}`, 1, 0));
-  const zoe = newcomer("c1", 3, 1);
-  const gone = newcomer("d1", 9, 9);
+  const strangers = Array.from({ length: 300 }, (_, i) => newcomer(`b${i}`, 1, []));
+  const zoe = newcomer("c1", 3, [0]);
+  const gone = newcomer("d1", 9, [0, 1]);
   const after = afterRound(
-    { seats: [], newcomers: [zoe, gone], banned: [] },
+    { seats: [seat("a1"), seat("e1")], newcomers: [zoe, gone], banned: [] },
     {
       number: 4,
       worked: ["c1", ...strangers.map(({ client }) => client)],
@@ -25,6 +27,7 @@ test("of more newcomers than a state may have those stay that worked, passed and
       convicted: [],
       passed: [],
       failed: [],
+      pending: [],
       withheld: [],
       entered: strangers,
     },

@@ -29,9 +29,10 @@ const STATE: MeshAgreement = {
   seats: [seat(ANN), seat(BOB), seat(CAT, { absences: [1150, 1198], rests_until: 1204 })],
   newcomers: [{ client: DAN, rounds: 120, audits: 3 }],
   banned: ["3b6a27bcceb6a42d62a3a8d02a6f0d73a0fda0e7c6e0e2d5a3a1c5a4ef4c2f1d"],
-  court: [{ target: ANN, round: 1199, validator: BOB }],
-  doubtful: [{ target: CAT, round: 1197, validator: BOB }],
-  validating: [{ target: ANN, round: 1200, validator: BOB }],
+  court: [{ target: ANN, round: 1199, validator: BOB, second: null }],
+  suspected: [],
+  doubtful: [{ target: CAT, round: 1197, validator: BOB, second: null }],
+  validating: [{ target: ANN, round: 1200, validator: BOB, second: null }],
 };
 
 describe("Members", () => {
@@ -56,21 +57,37 @@ describe("Members", () => {
         "rests until round 1\u202f204: missing in round 1\u202f198",
         "in doubt: one more member does its work of round 1\u202f197 again",
       ],
-      [`pink guanaco · ${DAN}`, "on probation: 100 of 100 rounds, 3 of 5 checks", "works", "–"],
+      [
+        `pink guanaco · ${DAN}`,
+        "on probation: 100 of 100 rounds, found right by 2 of 2 members",
+        "works",
+        "–",
+      ],
     ]);
   });
 
   test("judge doubtful work of an earlier round, which is named", () => {
-    const validating = [{ target: CAT, round: 1199, validator: ANN }];
+    const validating = [{ target: CAT, round: 1199, validator: ANN, second: null }];
     expect(memberRows({ ...STATE, validating }, TERMS)[0]?.[2]).toBe(
       `checks the doubtful work of orange vicuña · ${CAT} in round 1\u202f199`,
     );
   });
 
+  test("that are newcomers are judged by a second member, then by all", () => {
+    const accused = { target: DAN, round: 7, validator: ANN, second: null };
+    const words = (change: Partial<MeshAgreement>) => memberRows({ ...STATE, ...change }, TERMS)[3]?.[3];
+    expect(words({ suspected: [accused] })).toBe(
+      `accused by turquoise llama · ${ANN}: one more member does its work of round 7 again`,
+    );
+    expect(words({ court: [{ ...accused, second: BOB }] })).toBe(
+      `in court: turquoise llama · ${ANN} found its work of round 7 wrong and violet alpaca · ${BOB} right, all do it again`,
+    );
+  });
+
   test("are in court without an accuser where their work was not shown", () => {
-    const court = [{ target: ANN, round: 7, validator: null }];
+    const court = [{ target: ANN, round: 7, validator: null, second: null }];
     const [row] = memberRows(
-      { ...STATE, court, doubtful: [{ target: ANN, round: 6, validator: BOB }] },
+      { ...STATE, court, doubtful: [{ target: ANN, round: 6, validator: BOB, second: null }] },
       TERMS,
     );
     expect(row?.[3]).toBe(

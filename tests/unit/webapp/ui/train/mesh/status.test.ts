@@ -193,7 +193,7 @@ describe("The membership where members check each other", () => {
   const seated = { ...nothing, standing: { type: "seat" as const } };
 
   test("says what this device checks", () => {
-    const checking = { target: BO, round: 4, validator: ME };
+    const checking = { target: BO, round: 4, validator: ME, second: "" };
     const plan = { round: 5 } as MemberWork["plan"];
     const status = meshStatus(view(inHand({ plan }), { byzantine: { ...seated, checking } }), 0);
     expect(status.line).toBe("Checking the work of participant turquoise llama");
@@ -216,7 +216,7 @@ describe("The membership where members check each other", () => {
       view({}, { byzantine: { ...nothing, standing, findings, removed, banned: 1 } }),
       0,
     ).hint;
-    expect(hint).toContain("on probation: 3 of 100 rounds, 1 of 5 checks.");
+    expect(hint).toContain("on probation: 3 of 100 rounds; 1 of 5 members found its work right.");
     const unaudited = { ...standing, neededAudits: 0 };
     expect(meshStatus(view({}, { byzantine: { ...nothing, standing: unaudited } }), 0).hint).toContain(
       "on probation: 3 of 100 rounds. Its work",

@@ -1,7 +1,7 @@
 /** What a page shows of its membership in a Byzantine mesh. */
 
 import type { Conviction } from "../../../protocol/mesh/byzantine/evidence/conviction";
-import { present } from "../../../protocol/mesh/byzantine/membership";
+import { auditsNeeded, present } from "../../../protocol/mesh/byzantine/membership";
 import type { Removal } from "../../../protocol/mesh/byzantine/round-events";
 import type { AgreedState, WorkCase } from "../../../protocol/mesh/byzantine/state";
 import type { WorkFinding } from "../../../protocol/mesh/byzantine/statement-bodies";
@@ -59,6 +59,7 @@ export function standingOf(
   if (seats.some((seat) => seat.client === client)) return { type: "rest" };
   const newcomer = newcomers.find((one) => one.client === client);
   if (newcomer === undefined) return { type: "none" };
-  const done = { rounds: newcomer.rounds, audits: newcomer.audits };
-  return { type: "probation", ...done, neededRounds: probation, neededAudits: audits };
+  const done = { rounds: newcomer.rounds, audits: newcomer.audits.length };
+  const neededAudits = auditsNeeded(seats.length, audits);
+  return { type: "probation", ...done, neededRounds: probation, neededAudits };
 }

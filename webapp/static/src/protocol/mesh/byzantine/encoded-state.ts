@@ -15,7 +15,8 @@ import type { AgreedState, WorkCase } from "./state";
 export type TellState = Extract<ByzantineFrame, { readonly type: "tell_state" }>;
 
 const hex: fields.Check<string> = (value, where) => toHex(digest(value, where));
-const workCase = fields.record({ target: client, round: count, validator: fields.text({ max: 16 }) });
+const maybeClient = fields.text({ max: 16 });
+const workCase = fields.record({ target: client, round: count, validator: maybeClient, second: maybeClient });
 const stateFields: fields.Check<AgreedState> = fields.record({
   round: count,
   weights: hex,
@@ -24,12 +25,15 @@ const stateFields: fields.Check<AgreedState> = fields.record({
   radius: fields.real,
   membership: fields.record({
     seats: fields.list(fields.record({ client, identity: hex, absences: fields.list(count) })),
-    newcomers: fields.list(fields.record({ client, identity: hex, rounds: count, audits: count })),
+    newcomers: fields.list(
+      fields.record({ client, identity: hex, rounds: count, audits: fields.list(count) }),
+    ),
     banned: fields.list(hex),
   }),
   works: fields.list(fields.record({ client, commit: hex })),
   court: fields.list(workCase),
   doubtful: fields.list(workCase),
+  suspected: fields.list(workCase),
   rules: hex,
   before: hex,
   said: hex,
@@ -59,7 +63,7 @@ export function encodeState(state: AgreedState): Bytes {
             client: packed(one.client),
             identity: packedHex(one.identity),
             rounds: packed(one.rounds),
-            audits: packed(one.audits),
+            audits: packedList(one.audits.map(packed)),
           }),
         ),
       ),
@@ -72,6 +76,7 @@ export function encodeState(state: AgreedState): Bytes {
     ),
     court: packedList(state.court.map(packedCase)),
     doubtful: packedList(state.doubtful.map(packedCase)),
+    suspected: packedList(state.suspected.map(packedCase)),
     rules: packedHex(state.rules),
     before: packedHex(state.before),
     said: packedHex(state.said),
@@ -92,6 +97,11 @@ function packedHex(digits: string): Bytes {
   return packed(fromHex(digits));
 }
 
-function packedCase({ target, round, validator }: WorkCase): Bytes {
-  return packedRecord({ target: packed(target), round: packed(round), validator: packed(validator) });
+function packedCase({ target, round, validator, second }: WorkCase): Bytes {
+  return packedRecord({
+    target: packed(target),
+    round: packed(round),
+    validator: packed(validator),
+    second: packed(second),
+  });
 }

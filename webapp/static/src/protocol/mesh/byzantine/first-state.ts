@@ -41,6 +41,7 @@ export function firstState(
     works: [],
     court: [],
     doubtful: [],
+    suspected: [],
     rules: digest,
     before: ZEROS,
     said: ZEROS,

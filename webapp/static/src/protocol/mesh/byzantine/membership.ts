@@ -16,12 +16,15 @@ export interface SeatedMember {
   readonly absences: readonly number[];
 }
 
-/** A member on probation: it worked in so many `rounds`, and passed so many `audits`. */
+/**
+ * A member on probation: it worked in so many `rounds`. `audits` are the places, among the seats of the same state, of
+ * the members that found its work right.
+ */
 export interface Newcomer {
   readonly client: string;
   readonly identity: string;
   readonly rounds: number;
-  readonly audits: number;
+  readonly audits: readonly number[];
 }
 
 /** The seats and newcomers of a mesh, each ordered by client; `banned` are identities, sorted. */
@@ -31,15 +34,19 @@ export interface MeshMembership {
   readonly banned: readonly string[];
 }
 
-/** What members did in round `number`, as all agreed: lists of clients, and those who `entered`. */
+/**
+ * What members did in round `number`, as all agreed: lists of clients, and those who `entered`. Who `passed` stands with
+ * the validator that found its work right; that of those in `pending` is judged again.
+ */
 export interface RoundFacts {
   readonly number: number;
   readonly worked: readonly string[];
   readonly absent: readonly string[];
   readonly unrevealed: readonly string[];
   readonly convicted: readonly string[];
-  readonly passed: readonly string[];
+  readonly passed: readonly (readonly [client: string, validator: string])[];
   readonly failed: readonly string[];
+  readonly pending: readonly string[];
   readonly withheld: readonly string[];
   readonly entered: readonly Newcomer[];
 }
@@ -54,14 +61,20 @@ export function present({ seats }: MeshMembership, number: number): readonly str
   return seats.filter((seat) => !rests(seat, number)).map(({ client }) => client);
 }
 
+/** Returns how many members must find a newcomer's work right: `audits`, or a majority of fewer seats. */
+export function auditsNeeded(seats: number, audits: number): number {
+  return Math.min(audits, (seats >> 1) + 1);
+}
+
 function rests({ absences }: SeatedMember, number: number): boolean {
   const last = absences.at(-1);
   return last !== undefined && number <= last + REST_ROUNDS;
 }
 
 /**
- * Returns the membership after a round; `probation` rounds and `audits` earn a seat. Of more newcomers than a state may
- * have, those stay that worked in this round, passed most audits and worked most.
+ * Returns the membership after a round; `probation` rounds and audits by so many members earn a seat, or by a majority
+ * of fewer. Of more newcomers than a state may have, those stay that worked in this round, passed most audits and worked
+ * most.
  */
 export function afterRound(
   before: MeshMembership,
@@ -78,30 +91,38 @@ export function afterRound(
     lost.has(seat.client) ? [] : (afterAbsence(seat, facts, probation) ?? []),
   );
   const entered = facts.entered.filter(({ client, identity }) => !known.has(client) && !taken.has(identity));
-  const newcomers = [...before.newcomers.map((one) => worked(one, facts)), ...entered].filter(
-    ({ client, identity }) => !lost.has(client) && !banned.includes(identity),
-  );
+  const keptClients = kept.map(({ client }) => client);
+  const newcomers = [
+    ...before.newcomers.map((one) => worked(one, before, facts, keptClients)),
+    ...entered,
+  ].filter(({ client, identity }) => !lost.has(client) && !banned.includes(identity));
+  const needed = auditsNeeded(kept.length, audits);
   const ready = newcomers
-    .filter((one) => one.rounds >= probation && one.audits >= audits)
+    .filter((one) => one.rounds >= probation && one.audits.length >= needed)
+    .filter(({ client }) => !facts.pending.includes(client))
     .sort((a, b) => b.rounds - a.rounds || compareTexts(a.client, b.client));
   const seated = ready.slice(0, Math.max(0, MOST_SEATS - kept.length));
-  const seats = [
+  const seats = byClient([
     ...kept,
     ...seated.map(({ client, identity }): SeatedMember => ({ client, identity, absences: [] })),
-  ];
+  ]);
+  const places = kept.map((seat) => seats.indexOf(seat));
   const isIdle = ({ client }: Newcomer) => Number(!facts.worked.includes(client));
   const left = newcomers
     .filter((one) => !seated.includes(one))
     .sort(
       (a, b) =>
         isIdle(a) - isIdle(b) ||
-        b.audits - a.audits ||
+        b.audits.length - a.audits.length ||
         b.rounds - a.rounds ||
         compareTexts(a.client, b.client),
     );
   return {
-    seats: byClient(seats),
-    newcomers: byClient(left.slice(0, MOST_NEWCOMERS)),
+    seats,
+    newcomers: byClient(left.slice(0, MOST_NEWCOMERS)).map((one) => ({
+      ...one,
+      audits: one.audits.map((place) => places[place] as number),
+    })),
     banned,
   };
 }
@@ -113,11 +134,21 @@ function afterAbsence(seat: SeatedMember, facts: RoundFacts, probation: number):
   return absences.length >= MOST_ABSENCES ? null : { ...seat, absences };
 }
 
-/** Counts a newcomer's round; wrong work begins the probation again. */
-function worked(one: Newcomer, { failed, passed, worked: workers }: RoundFacts): Newcomer {
-  if (failed.includes(one.client)) return { ...one, rounds: 0, audits: 0 };
-  if (!workers.includes(one.client)) return one;
-  return { ...one, rounds: one.rounds + 1, audits: one.audits + (passed.includes(one.client) ? 1 : 0) };
+/** Counts a newcomer's round, with audits by those still `seated`; wrong work begins the probation again. */
+function worked(
+  one: Newcomer,
+  before: MeshMembership,
+  { failed, passed, worked: workers }: RoundFacts,
+  seated: readonly string[],
+): Newcomer {
+  if (failed.includes(one.client)) return { ...one, rounds: 0, audits: [] };
+  const isWorking = workers.includes(one.client);
+  const earlier = before.seats.filter((_, place) => one.audits.includes(place)).map(({ client }) => client);
+  const now = passed
+    .filter(([client]) => isWorking && client === one.client)
+    .map(([, validator]) => validator);
+  const audits = seated.flatMap((client, place) => ([...earlier, ...now].includes(client) ? [place] : []));
+  return { ...one, rounds: one.rounds + Number(isWorking), audits };
 }
 
 function byClient<T extends { readonly client: string }>(members: readonly T[]): readonly T[] {

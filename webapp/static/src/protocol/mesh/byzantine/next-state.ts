@@ -11,7 +11,7 @@ import { afterRound, identities, type RoundFacts } from "./membership";
 import { CONVICTED } from "./outcome";
 import { isMajority, type TurnRoles } from "./roles";
 import type { Removal } from "./round-events";
-import { type AgreedState, stateDigest, type WorkCase } from "./state";
+import { type AgreedState, convictedBy, stateDigest, type WorkCase } from "./state";
 import type { SeenWork, WorkFinding } from "./statement-bodies";
 import type { TurnStatements } from "./turn-statements";
 
@@ -50,6 +50,7 @@ export function nextState(state: AgreedState, terms: ByzantineTerms, result: Tur
     works: [...works.keys()].sort().map((client) => ({ client, commit: works.get(client) as string })),
     court: audited.court,
     doubtful: audited.doubtful,
+    suspected: audited.suspected,
     rules: state.rules,
     before: stateDigest(state),
     said: log.transcript(roles.active),
@@ -60,8 +61,8 @@ function factsOf(
   state: AgreedState,
   { statements, removed }: TurnResult,
   seen: readonly SeenWork[],
-  { passed, failed }: Audited,
-  { convicted, withheld }: CourtRuling,
+  { passed, failed, court, doubtful, suspected }: Audited,
+  ruling: CourtRuling,
 ): RoundFacts {
   const known = identities(state.membership);
   const removedFor = (applies: (why: Removal) => boolean) =>
@@ -71,13 +72,14 @@ function factsOf(
     worked: [...statements.roles.workers, ...seen.map(({ client }) => client)],
     absent: removedFor((why) => why === "absent"),
     unrevealed: removedFor((why) => why === "unrevealed"),
-    convicted: [...removedFor((why) => CONVICTED.has(why)), ...convicted],
+    convicted: [...removedFor((why) => CONVICTED.has(why)), ...ruling.convicted],
     passed,
-    failed,
-    withheld,
+    failed: [...failed, ...ruling.failed],
+    pending: [...court, ...doubtful, ...suspected].map(({ target }) => target),
+    withheld: ruling.withheld,
     entered: seen
       .filter(({ client }) => !known.has(client))
-      .map(({ client, identity }) => ({ client, identity, rounds: 1, audits: 0 })),
+      .map(({ client, identity }) => ({ client, identity, rounds: 1, audits: [] })),
   };
 }
 
@@ -85,44 +87,54 @@ function judgementsOf(statements: TurnStatements): Judgements {
   return new Map([...statements.of("commit")].map(([client, { judgements }]) => [client, judgements]));
 }
 
-/** Who passed, which newcomers failed, what goes to the court, and what to another validator. */
+/** Who passed at which validator, which newcomers failed, and what others are to judge again. */
 interface Audited {
-  readonly passed: string[];
+  readonly passed: [client: string, validator: string][];
   readonly failed: string[];
   readonly court: WorkCase[];
   readonly doubtful: WorkCase[];
+  readonly suspected: WorkCase[];
 }
 
 function auditedIn(state: AgreedState, { audits }: TurnRoles, judged: Judgements): Audited {
-  const found: Audited = { passed: [], failed: [], court: [], doubtful: [] };
+  const found: Audited = { passed: [], failed: [], court: [], doubtful: [], suspected: [] };
   const seats = new Set(state.membership.seats.map(({ client }) => client));
   for (const [validator, one] of audits) {
     const result = findingAbout(judged.get(validator) ?? [], one);
-    const isSecond = state.doubtful.some(({ target, round }) => target === one.target && round === one.round);
-    if (result === "same") found.passed.push(one.target);
+    const isOne = ({ target, round }: WorkCase) => target === one.target && round === one.round;
+    const accuser = state.suspected.find(isOne)?.validator;
+    const isSecond = accuser !== undefined || state.doubtful.some(isOne);
+    if (result === "same" && accuser !== undefined)
+      found.court.push({ ...one, validator: accuser, second: validator });
+    else if (result === "same") found.passed.push([one.target, validator]);
     else if (result === "doubtful" && !isSecond) found.doubtful.push(one);
     else if (result !== "other" && result !== "missing") continue;
-    else if (!seats.has(one.target)) found.failed.push(one.target);
-    else found.court.push(result === "other" ? one : { ...one, validator: "" });
+    else if (seats.has(one.target)) found.court.push(result === "other" ? one : { ...one, validator: "" });
+    else if (isSecond) found.failed.push(one.target);
+    else if (result === "other") found.suspected.push(one);
+    else found.doubtful.push(one);
   }
   return found;
 }
 
-/** Whom the court convicts, and whose work was shown to no majority. */
+/** Whom the court convicts, which newcomers' work it found wrong, and whose was shown to no majority. */
 interface CourtRuling {
   readonly convicted: string[];
+  readonly failed: string[];
   readonly withheld: string[];
 }
 
 function courtOf(state: AgreedState, roles: TurnRoles, judged: Judgements): CourtRuling {
-  const ruling: CourtRuling = { convicted: [], withheld: [] };
+  const ruling: CourtRuling = { convicted: [], failed: [], withheld: [] };
   for (const one of state.court) {
-    const found = [...judged.values()].map((judgements) => findingAbout(judgements, one));
-    const agree = (result: WorkFinding["found"]) =>
-      isMajority(roles, found.filter((each) => each === result).length);
-    if (agree("other")) ruling.convicted.push(one.target);
-    else if (agree("same") && one.validator !== "") ruling.convicted.push(one.validator);
-    else if (agree("missing")) ruling.withheld.push(one.target);
+    const findings = [...judged.values()].map((judgements) => findingAbout(judgements, one));
+    const found = (["other", "same", "missing"] as const).find((result) =>
+      isMajority(roles, findings.filter((each) => each === result).length),
+    );
+    const convicted = convictedBy(one, found ?? null);
+    if (convicted !== "") ruling.convicted.push(convicted);
+    if (found === "other" && one.second !== "") ruling.failed.push(one.target);
+    if (found === "missing") ruling.withheld.push(one.target);
   }
   return ruling;
 }

@@ -40,25 +40,26 @@ export function rolesOf(
   const seatedWorkers = seated.filter((one) => worked.has(one));
   const audits = new Map<string, WorkCase>();
   for (const [validator, target] of validations(state.coin, seated, seatedWorkers, validators))
-    audits.set(validator, { target, round: state.round, validator });
+    audits.set(validator, caseOf(target, state.round, validator));
   const newcomers = [...worked].filter((one) => !seated.includes(one));
   const further = drawnOrder(state.coin, "newcomer", newcomers)
     .slice(0, 1)
-    .map((target): WorkCase => ({ target, round: state.round, validator: "" }));
+    .map((target) => caseOf(target, state.round, ""));
   const leastFree = Math.max(seated.length >> 1, LEAST_WORKERS);
   const free = drawnOrder(state.coin, "further", seated).filter((one) => !audits.has(one));
-  for (const { target, round, validator: before } of [...further, ...state.doubtful]) {
+  for (const { target, round, validator: before } of [...state.suspected, ...further, ...state.doubtful]) {
     const validator = free.find((one) => one !== target && one !== before);
     if (validators > 0 && free.length > leastFree && validator !== undefined) {
-      audits.set(validator, { target, round, validator });
+      audits.set(validator, caseOf(target, round, validator));
       free.splice(free.indexOf(validator), 1);
     }
   }
-  const [newcomer] = further;
-  const [judge] = audits.keys();
-  const isJudged = [...audits.values()].some(({ target }) => target === newcomer?.target);
-  if (newcomer && judge !== undefined && state.round % 2 === 1 && !isJudged)
-    audits.set(judge, { target: newcomer.target, round: state.round, validator: judge });
+  const [next] = [...state.suspected, ...(state.round % 2 === 1 ? further : [])];
+  const judge = [...audits.keys()].find((one) => one !== next?.validator);
+  const isJudged = [...audits.values()].some(
+    ({ target, round }) => target === next?.target && round === next.round,
+  );
+  if (next && judge !== undefined && !isJudged) audits.set(judge, caseOf(next.target, next.round, judge));
   const active = seated.filter((one) => !without.has(one));
   const workers = active.filter((one) => !audits.has(one));
   const judging = active.flatMap((one) => {
@@ -66,6 +67,10 @@ export function rolesOf(
     return found ? [[one, found] as const] : [];
   });
   return { seated, active, workers, audits: new Map(judging) };
+}
+
+function caseOf(target: string, round: number, validator: string): WorkCase {
+  return { target, round, validator, second: "" };
 }
 
 /** Returns the SHA-256 that every statement of a turn of this attempt (round and group) is bound to. */

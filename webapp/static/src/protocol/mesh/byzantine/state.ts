@@ -15,18 +15,32 @@ export interface CheckedWork {
 
 /**
  * Work of `target` in `round` that `validator` found to be other work, or too near a limit to say. Nobody accuses
- * (`validator` is empty) where the work was not shown: it may come to light again.
+ * (`validator` is empty) where the work was not shown: it may come to light again. Of a newcomer's work `second` found
+ * that it is right: one of the two lied.
  */
 export interface WorkCase {
   readonly target: string;
   readonly round: number;
   readonly validator: string;
+  readonly second: string;
+}
+
+/** Returns the client that is banned if more than half `found` this about a case; empty if nobody is. */
+export function convictedBy({ target, validator, second }: WorkCase, found: string | null): string {
+  if (found === "other") return second || target;
+  return found === "same" ? validator : "";
+}
+
+/** Returns what more than half must find about a case to ban `client`; null if nothing does. */
+export function convicting(one: WorkCase, client: string): "other" | "same" | null {
+  return (["other", "same"] as const).find((found) => convictedBy(one, found) === client) ?? null;
 }
 
 /**
  * The state after `round`; the next round begins with it. `weights` and `slots` are SHA-256 of the weights and of the
  * outer optimizer's momentum. `radius` is per root of a part's size, 0 before the first one was measured. All members
- * with a seat judge the cases in `court` in the next round, one further validator each those in `doubtful`.
+ * with a seat judge the cases in `court` in the next round, one further validator each those in `doubtful`, and those in
+ * `suspected`, where the first one found a newcomer's work wrong.
  */
 export interface AgreedState {
   readonly round: number;
@@ -38,6 +52,7 @@ export interface AgreedState {
   readonly works: readonly CheckedWork[];
   readonly court: readonly WorkCase[];
   readonly doubtful: readonly WorkCase[];
+  readonly suspected: readonly WorkCase[];
   readonly rules: string;
   readonly before: string;
   readonly said: string;
@@ -58,14 +73,16 @@ export function stateDigest(state: AgreedState): string {
     ...state.court.map(caseBytes),
     utf8("doubtful"),
     ...state.doubtful.map(caseBytes),
+    utf8("suspected"),
+    ...state.suspected.map(caseBytes),
     fromHex(state.rules),
     fromHex(state.before),
     fromHex(state.said),
   );
 }
 
-function caseBytes({ target, round, validator }: WorkCase): Bytes {
-  return fields(utf8(target), integer(round), utf8(validator));
+function caseBytes({ target, round, validator, second }: WorkCase): Bytes {
+  return fields(utf8(target), integer(round), utf8(validator), utf8(second));
 }
 
 function membershipBytes({ seats, newcomers, banned }: MeshMembership): Bytes {
@@ -75,7 +92,7 @@ function membershipBytes({ seats, newcomers, banned }: MeshMembership): Bytes {
     ),
     utf8("newcomers"),
     ...newcomers.map(({ client, identity, rounds, audits }) =>
-      fields(utf8(client), fromHex(identity), integer(rounds), integer(audits)),
+      fields(utf8(client), fromHex(identity), integer(rounds), ...audits.map(integer)),
     ),
     utf8("banned"),
     ...banned.map(fromHex),

@@ -2,6 +2,7 @@
 
 import { memberWords } from "../../../i18n/texts/owners/dashboard/members";
 import { participantName } from "../../../i18n/texts/volunteers/participant-names";
+import { auditsNeeded } from "../../../protocol/mesh/byzantine/membership";
 import type { TextRow } from "../tables";
 
 /** The server's newest agreed state (docs/reference/http.md, A mesh). */
@@ -13,6 +14,7 @@ export interface MeshAgreement {
   readonly banned: readonly string[];
   readonly court: readonly ShownWorkCase[];
   readonly doubtful: readonly ShownWorkCase[];
+  readonly suspected: readonly ShownWorkCase[];
   readonly validating: readonly ShownWorkCase[];
 }
 
@@ -32,9 +34,10 @@ export interface ShownWorkCase {
   readonly target: string;
   readonly round: number;
   readonly validator: string | null;
+  readonly second: string | null;
 }
 
-/** Rounds and passed checks that earn a seat. */
+/** Rounds, and members that find a newcomer's work right, that earn a seat. */
 export interface SeatTerms {
   readonly probation: number;
   readonly audits: number;
@@ -81,14 +84,15 @@ export function memberRows(state: MeshAgreement, terms: SeatTerms): TextRow[] {
       doubtsOf(one.client, state),
     ],
   );
+  const needed = auditsNeeded(state.seats.length, terms.audits);
   const newcomers = state.newcomers.map(
     ({ client, rounds, audits }): TextRow => [
       nameOf(client),
       memberWords.probation(
         Math.min(rounds, terms.probation),
         terms.probation,
-        Math.min(audits, terms.audits),
-        terms.audits,
+        Math.min(audits, needed),
+        needed,
       ),
       memberWords.works,
       doubtsOf(client, state),
@@ -120,15 +124,20 @@ function dutyOf({ client, absences, rests_until }: ShownSeat, { round, validatin
     : memberWords.validatesAgain(target, check.round);
 }
 
-function doubtsOf(client: string, { court, doubtful }: MeshAgreement): string {
+function doubtsOf(client: string, { court, doubtful, suspected }: MeshAgreement): string {
   const ofClient = ({ target }: ShownWorkCase) => target === client;
   const found = [
-    ...court
+    ...court.filter(ofClient).map(courtWords),
+    ...suspected
       .filter(ofClient)
-      .map(({ round, validator }) =>
-        validator === null ? memberWords.hidden(round) : memberWords.accused(nameOf(validator), round),
-      ),
+      .map(({ round, validator }) => memberWords.suspected(nameOf(validator ?? ""), round)),
     ...doubtful.filter(ofClient).map(({ round }) => memberWords.doubtful(round)),
   ];
   return found.join("; ") || memberWords.none;
+}
+
+function courtWords({ round, validator, second }: ShownWorkCase): string {
+  if (validator === null) return memberWords.hidden(round);
+  if (second === null) return memberWords.accused(nameOf(validator), round);
+  return memberWords.disputed(nameOf(validator), nameOf(second), round);
 }

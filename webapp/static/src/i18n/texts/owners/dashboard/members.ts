@@ -11,7 +11,7 @@ export const memberWords = {
       ? _("seat")
       : ngettext("seat, missed %(count)s round", "seat, missed %(count)s rounds", missed),
   probation: (rounds: number, probation: number, passed: number, audits: number) =>
-    _("on probation: %(rounds)s of %(probation)s rounds, %(passed)s of %(audits)s checks", {
+    _("on probation: %(rounds)s of %(probation)s rounds, found right by %(passed)s of %(audits)s members", {
       rounds: number(rounds),
       probation: number(probation),
       passed: number(passed),
@@ -28,6 +28,17 @@ export const memberWords = {
     }),
   accused: (member: string, round: number) =>
     _("in court: accused by %(member)s, all do its work of round %(round)s again", {
+      member,
+      round: number(round),
+    }),
+  disputed: (accuser: string, second: string, round: number) =>
+    _("in court: %(accuser)s found its work of round %(round)s wrong and %(second)s right, all do it again", {
+      accuser,
+      second,
+      round: number(round),
+    }),
+  suspected: (member: string, round: number) =>
+    _("accused by %(member)s: one more member does its work of round %(round)s again", {
       member,
       round: number(round),
     }),

@@ -15,7 +15,7 @@ export const membership = {
   none: _("Your device has no seat yet. Its work will count after a probation."),
   probation: (rounds: number, of: number, passed: number, needed: number) =>
     _(
-      "Your device is on probation: %(rounds)s of %(of)s rounds, %(passed)s of %(needed)s checks. Its work counts after that.",
+      "Your device is on probation: %(rounds)s of %(of)s rounds; %(passed)s of %(needed)s members found its work right. Its work counts after that.",
       { rounds: number(rounds), of: number(of), passed: number(passed), needed: number(needed) },
     ),
   probationOfRounds: (rounds: number, of: number) =>

@@ -51,9 +51,14 @@ const newcomer = fields.record({
   client: fields.text(),
   identity: fields.bytes,
   rounds: count,
-  audits: count,
+  audits: fields.list(count),
 });
-const workCase = fields.record({ target: fields.text(), round: count, validator: fields.text() });
+const workCase = fields.record({
+  target: fields.text(),
+  round: count,
+  validator: fields.text(),
+  second: fields.text(),
+});
 const agreedState = fields.record({
   round: count,
   weights: fields.bytes,
@@ -68,6 +73,7 @@ const agreedState = fields.record({
   works: fields.list(fields.record({ client: fields.text(), commit: digest })),
   court: fields.list(workCase),
   doubtful: fields.list(workCase),
+  suspected: fields.list(workCase),
   rules: fields.bytes,
   before: fields.bytes,
   said: fields.bytes,

@@ -10,7 +10,7 @@ import { encodeState } from "../encoded-state";
 import { identities } from "../membership";
 import { findingAbout } from "../next-state";
 import type { Removal } from "../round-events";
-import { type AgreedState, stateDigest, type WorkCase } from "../state";
+import { type AgreedState, convicting, stateDigest, type WorkCase } from "../state";
 import { decodeBody, type WorkFinding } from "../statement-bodies";
 import { type BanEvidence, EvidenceError, MOST_TURNS, type TurnSaid } from "./ban-evidence";
 import { checkEvidence } from "./conviction";
@@ -99,7 +99,7 @@ export class EvidenceBuilder {
         if (place === first || !sameBytes(turn.state, next.state))
           kept.push(linked(turn, stateDigest((read[place + 1] as EvidenceTurn).state)));
       }
-      kept.push(judging(turns[last] as TurnSaid, one, this.#wanted(one)));
+      kept.push(judging(turns[last] as TurnSaid, one, convicting(one, this.client)));
       const own = this.#own(turns[first] as TurnSaid);
       const [begin, ...others] = kept as [TurnSaid, ...TurnSaid[]];
       const said = [...own, ...begin.said.filter((each) => !own.includes(each))];
@@ -107,11 +107,6 @@ export class EvidenceBuilder {
       if (found !== null) return found;
     }
     return null;
-  }
-
-  #wanted({ target, validator }: WorkCase): WorkFinding["found"] | null {
-    if (this.client === validator) return "same";
-    return this.client === target ? "other" : null;
   }
 
   /** Its commitment, which may judge, before its other words. */

@@ -4,7 +4,7 @@
  */
 
 import { sameBytes } from "../../../../core/crypto/bytes";
-import { type AgreedState, stateDigest, type WorkCase } from "../state";
+import { type AgreedState, convicting, stateDigest, type WorkCase } from "../state";
 import { type BanEvidence, EvidenceError } from "./ban-evidence";
 import { type EvidenceTurn, isMost } from "./evidence-turn";
 import { countOf } from "./remade-part";
@@ -21,16 +21,11 @@ export function convictingCase(evidence: BanEvidence, turns: readonly EvidenceTu
     requireFollows(turns[before] as EvidenceTurn, following.state, before === 0 ? 1 : 0);
   });
   for (const one of last.state.court) {
-    const judges = judgesOf(last, one, wantedOf(evidence.client, one));
+    const judges = judgesOf(last, one, convicting(one, evidence.client));
     const shown = new Set(turns.length === 1 ? [...judges, evidence.client] : judges);
     if (isMost(last, judges.length) && countOf(last) === shown.size) return one;
   }
   throw new EvidenceError("No more than half of the members found the accused at fault.");
-}
-
-function wantedOf(client: string, one: WorkCase): "other" | "same" | null {
-  if (client === one.validator) return "same";
-  return client === one.target ? "other" : null;
 }
 
 function judgesOf({ log }: EvidenceTurn, one: WorkCase, wanted: string | null): readonly string[] {
