@@ -20,8 +20,9 @@ MaybeDigest = Annotated[bytes, Meta(max_length=32)]
 Numbers = Annotated[list[float], Meta(max_length=MOST_IN_GROUP)]
 MOST_NAMED = 1024
 TurnPhaseName = Literal["commit", "made", "reveal", "check", "verdict"]
-# What a validator found: the same work, too near a limit to say, other work, or nothing to compare.
-Judged = Literal["same", "doubtful", "other", "missing"]
+# What a validator found: the same work, too near a limit to say, other work, or nothing to compare; or that
+# it is unable to do the work, by no fault of the target's.
+Judged = Literal["same", "doubtful", "other", "missing", "unable"]
 
 
 class WorkFinding(Struct, frozen=True, forbid_unknown_fields=True):

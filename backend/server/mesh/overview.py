@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from backend.protocols.mesh.byzantine.membership import SeatedMember
-from backend.protocols.mesh.byzantine.state import WorkCase
+from backend.protocols.mesh.byzantine.state import AgreedState, WorkCase
 from backend.protocols.mesh.byzantine.state_observer import StateObserver
 from backend.protocols.mesh.coordinator import MeshCoordinator
 from backend.protocols.mesh.mesh_round import MeshRound
@@ -41,7 +41,7 @@ def _state(observer: StateObserver) -> dict[str, Any] | None:
     return {
         "round": state.round,
         "radius": state.radius or None,
-        "seats": [_seat(seat, state.round + 1) for seat in membership.seats],
+        "seats": [_seat(seat, state) for seat in membership.seats],
         "newcomers": [
             {"client": one.client, "rounds": one.rounds, "audits": len(one.audits)}
             for one in membership.newcomers
@@ -54,11 +54,13 @@ def _state(observer: StateObserver) -> dict[str, Any] | None:
     }
 
 
-def _seat(seat: SeatedMember, following: int) -> dict[str, Any]:
+def _seat(seat: SeatedMember, state: AgreedState) -> dict[str, Any]:
+    unable = {one.client: one.checks_from for one in state.unable}
     return {
         "client": seat.client,
         "absences": list(seat.absences),
-        "rests_until": seat.returns if seat.rests(following) else None,
+        "rests_until": seat.returns if seat.rests(state.round + 1) else None,
+        "checks_from": unable.get(seat.client),
     }
 
 

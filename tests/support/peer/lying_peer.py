@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 
 from backend.__main__ import main
@@ -16,9 +18,14 @@ from backend.peer.mesh.averager import TrainedWork
 from backend.peer.mesh.byzantine import averager, member
 from backend.peer.mesh.byzantine.exchange import ByzantineExchange
 from backend.peer.mesh.byzantine.learner import ByzantineLearner
+from backend.peer.mesh.byzantine.work_judge import WorkJudge
+from backend.peer.training.trainer import TrainingResult
 from backend.peer.training.training_jobs import TrainingJob
+from backend.protocols.mesh.byzantine.state import AgreedState
 from backend.wire.mesh_messages import Entered
-from backend.wire.messages import Train
+from backend.wire.messages import Shard, Train
+
+NOWHERE = Shard(sha256="0" * 64, examples=100)
 
 
 class SignFlipper(ByzantineLearner):
@@ -53,10 +60,27 @@ class WrongOwner(ByzantineExchange):
         await super()._make_mean(lambda: (np.frombuffer(job(), "<f4") + np.float32(1)).tobytes())
 
 
+class ShardlessJudge(WorkJudge):
+    """Asks the server for examples that it does not have, to do the work of others: no lie, but bad luck."""
+
+    async def trained(
+        self, job: TrainingJob[Train], state: AgreedState, client: str
+    ) -> TrainingResult | None:
+        states = self._states
+        if client != self._links.local.client:
+            self._states = copy(states)
+            self._states.rules = msgspec.structs.replace(states.rules, shards=[NOWHERE])
+        try:
+            return await super().trained(job, state, client)
+        finally:
+            self._states = states
+
+
 # By the name of a lie: the module in which the session finds a class, its name there, and the liar's.
 LIES = {
     "sign": (member, "ByzantineLearner", SignFlipper),
     "accuse": (member, "ByzantineLearner", FalseAccuser),
+    "shardless": (member, "WorkJudge", ShardlessJudge),
     "mean": (averager, "ByzantineExchange", WrongOwner),
 }
 

@@ -14,12 +14,12 @@ from backend.peer.mesh.byzantine.work_judge import WorkJudge
 from backend.peer.mesh.weight_transfer import WeightSources
 from backend.peer.mesh.weights import WeightCache
 from backend.peer.session.progress import Teller
-from backend.peer.session.retry import WEIGHTS, retry
+from backend.peer.session.retry import WEIGHTS, retry, retry_job
 from backend.peer.training.trainer import TrainingResult
 from backend.peer.training.training_jobs import TrainingJob, TrainingJobs
 from backend.protocols.mesh.byzantine.first_state import first_state
 from backend.protocols.mesh.byzantine.roles import roles_of
-from backend.protocols.mesh.byzantine.state import AgreedState
+from backend.protocols.mesh.byzantine.state import UNABLE_ROUNDS, AgreedState, WorkCase
 from backend.wire.byzantine_bodies import WorkFinding
 from backend.wire.mesh_messages import Entered
 from backend.wire.messages import Train
@@ -88,6 +88,7 @@ class ByzantineLearner:
             if judged is not None:
                 judgements.append(judged.finding)
                 result = judged.result or result
+                self._tell_unable(job, case, judged.problem)
         works = self._client not in roles.audits
         own = await self._own(job, state) if works or result is None else None
         result = own or result
@@ -99,7 +100,9 @@ class ByzantineLearner:
 
     async def _own(self, job: TrainingJob[Train], state: AgreedState) -> TrainingResult | None:
         self._tell(job, "training", "training")
-        return await self._judge.trained(job, state, self._client)
+        return await retry_job(
+            lambda: self._judge.trained(job, state, self._client), self._reporter, lambda: job.aborted
+        )
 
     async def _founding(self, job: TrainingJob[Train]) -> AgreedState | None:
         """Returns a state to draw the first work from: who else founds the mesh does not matter for that."""
@@ -113,6 +116,15 @@ class ByzantineLearner:
             return None
         self._weights.keep(sha256, content)
         return first_state(self._states.rules, bytes.fromhex(sha256), {self._client: self._identity})
+
+    def _tell_unable(self, job: TrainingJob[Train], case: WorkCase, problem: str) -> None:
+        if problem:
+            number, target = job.order.round, case.target
+            sentence = (
+                f"Round {number}: this peer could not check the work of {target[:6]}: {problem} "
+                f"Others check for the next {UNABLE_ROUNDS} rounds."
+            )
+            self._reporter.tell("unable", sentence, round=number, client=target)
 
     def _tell(self, job: TrainingJob[Train], what: str, kind: str) -> None:
         self._reporter.tell(kind, f"Round {job.order.round}: {what}.", round=job.order.round)

@@ -1,4 +1,7 @@
-"""Does another member's work again, and compares: the same, other, doubtful, or nothing to compare."""
+"""Does another member's work again, and compares: the same, other, doubtful, or nothing to compare.
+
+Where the work cannot be done here, the finding says so, and accuses nobody.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from backend.errors import BundleError, PeerError
 from backend.numerics.aggregation.result_agreement import Tolerance, agreement, likeness
 from backend.numerics.butterfly.part_values import part_values
 from backend.numerics.vectors import Vector
@@ -17,6 +21,7 @@ from backend.peer.mesh.byzantine.contents import RoundContents
 from backend.peer.mesh.byzantine.mesh_states import MeshStates, RoundWork
 from backend.peer.mesh.weight_transfer import WeightTransfer
 from backend.peer.mesh.weights import WeightCache
+from backend.peer.session.retry import JOB, retry
 from backend.peer.training.trainer import TrainingResult
 from backend.peer.training.training_jobs import TrainingJob, TrainingJobs
 from backend.protocols.mesh.byzantine.drawn_work import agreed_plan, plan_of
@@ -24,13 +29,20 @@ from backend.protocols.mesh.byzantine.state import AgreedState, WorkCase
 from backend.wire.byzantine_bodies import Judged, WorkFinding
 from backend.wire.messages import Train
 
+# For so many seconds data that others' work needs are asked for again where the server is unreachable.
+_SECONDS = 10.0
+
 
 @dataclass(frozen=True)
 class JudgedWork:
-    """What was found, and the training that was done to find it; none where there was nothing to compare."""
+    """What was found, and the training that was done to find it; none where there was nothing to compare.
+
+    `problem` says why this peer was unable to find anything.
+    """
 
     finding: WorkFinding
     result: TrainingResult | None
+    problem: str = ""
 
 
 class WorkJudge:
@@ -75,7 +87,17 @@ class WorkJudge:
         shown = await self._shown(work, case.target)
         if shown is None:
             return JudgedWork(WorkFinding(case.target, case.round, "missing"), None)
-        own = await self.trained(job, work.base, case.target)
+        try:
+            own = await retry(
+                lambda: self.trained(job, work.base, case.target),
+                JOB,
+                lambda _error, _pause: None,
+                lambda: job.aborted,
+                give_up_after=_SECONDS,
+            )
+        except (PeerError, BundleError, MemoryError) as error:
+            why = str(error) or "There is not enough memory."
+            return JudgedWork(WorkFinding(case.target, case.round, "unable"), None, why)
         if own is None:
             return None
         found = await asyncio.to_thread(self._compared, own.update, shown, len(pieces))

@@ -34,12 +34,16 @@ def drawn_order(coin: bytes, purpose: str, clients: Collection[str]) -> list[str
     return sorted(clients, key=rank)
 
 
-def validations(coin: bytes, judges: Collection[str], targets: Collection[str], count: int) -> dict[str, str]:
+def validations(
+    coin: bytes, judges: Collection[str], targets: Collection[str], count: int, unable: Collection[str] = ()
+) -> dict[str, str]:
     """Returns the target of each validator: `count` of the `judges`, or as many as leave a target each.
 
-    Gorbunov et al. 2022, algorithm 1: validators and targets are drawn without replacement.
+    Gorbunov et al. 2022, algorithm 1: validators and targets are drawn without replacement. The `unable`
+    judge nobody, and are targets like all.
     """
-    order = drawn_order(coin, "validate", judges)[: min(count, len(judges) // 2)]
+    able = [one for one in drawn_order(coin, "validate", judges) if one not in unable]
+    order = able[: min(count, len(judges) // 2)]
     drawn = [one for one in drawn_order(coin, "target", targets) if one not in order]
     return dict(zip(order, drawn, strict=False))
 

@@ -10,10 +10,16 @@ from msgspec.structs import replace
 
 from backend.crypto.statements import tossed_coin
 from backend.protocols.mesh.byzantine.checks import measured_radius
-from backend.protocols.mesh.byzantine.membership import Newcomer, RoundFacts, after_round
+from backend.protocols.mesh.byzantine.membership import MeshMembership, Newcomer, RoundFacts, after_round
 from backend.protocols.mesh.byzantine.outcome import CONVICTED, Removal
 from backend.protocols.mesh.byzantine.roles import TurnRoles
-from backend.protocols.mesh.byzantine.state import AgreedState, CheckedWork, WorkCase
+from backend.protocols.mesh.byzantine.state import (
+    UNABLE_ROUNDS,
+    AgreedState,
+    CheckedWork,
+    UnableMember,
+    WorkCase,
+)
 from backend.protocols.mesh.byzantine.turn_log import TurnPhase
 from backend.protocols.mesh.byzantine.turn_statements import TurnStatements
 from backend.wire.byzantine_bodies import CheckBody, CommitBody, WorkFinding
@@ -55,13 +61,14 @@ def next_state(
     works = {client: log.digest_of(TurnPhase.COMMIT, client) for client in roles.workers}
     works |= {one.client: one.commit for one in seen}
     checks = list(statements.checks().values())
+    membership = after_round(state.membership, record, terms.probation, terms.audits)
     return AgreedState(
         round=state.round + 1,
         weights=weights,
         slots=slots,
         coin=tossed_coin(statements.coins()),
         radius=_radius(state, terms, checks, sizes),
-        membership=after_round(state.membership, record, terms.probation, terms.audits),
+        membership=membership,
         works=tuple(CheckedWork(client, works[client]) for client in sorted(works)),
         court=tuple(audited.court),
         doubtful=tuple(audited.doubtful),
@@ -69,6 +76,7 @@ def next_state(
         rules=state.rules,
         before=state.digest(),
         said=log.transcript(roles.active),
+        unable=_unable(state, roles, judged, membership),
     )
 
 
@@ -145,6 +153,26 @@ def _court(state: AgreedState, roles: TurnRoles, judged: Mapping[str, Sequence[W
         if found == "missing":
             ruling.withheld.append(case.target)
     return ruling
+
+
+def _unable(
+    state: AgreedState,
+    roles: TurnRoles,
+    judged: Mapping[str, Sequence[WorkFinding]],
+    membership: MeshMembership,
+) -> tuple[UnableMember, ...]:
+    """Returns the members that said lately that they cannot judge, and have judged nothing since."""
+    number = state.round + 1
+    since = {one.client: one.round for one in state.unable if number - one.round < UNABLE_ROUNDS}
+    for client, judgements in judged.items():
+        own = [roles.audits[client]] if client in roles.audits else []
+        found = {finding_about(judgements, case) for case in (*state.court, *own)}
+        if "unable" in found:
+            since[client] = number
+        elif found.intersection(("same", "doubtful", "other")):
+            since.pop(client, None)
+    seats = [seat.client for seat in membership.seats]
+    return tuple(UnableMember(client, since[client]) for client in seats if client in since)
 
 
 def finding_about(judgements: Sequence[WorkFinding], case: WorkCase) -> str | None:

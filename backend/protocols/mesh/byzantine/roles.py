@@ -37,22 +37,24 @@ def roles_of(state: AgreedState, validators: int, without: Collection[str] = ())
 
     `validators` seated members judge others' work of the last round, one more a newcomer's, and one more each
     suspected or doubtful case. Where too few members would be left to work, a newcomer's work is judged in
-    place of a member's: suspected work at once, else in every other round.
+    place of a member's: suspected work at once, else in every other round. Members that are unable to judge
+    only work.
     """
     seated = state.membership.present(state.round + 1)
     worked = {work.client for work in state.works}
-    drawn = validations(state.coin, seated, [one for one in seated if one in worked], validators)
+    unable = {one.client for one in state.unable}
+    drawn = validations(state.coin, seated, [one for one in seated if one in worked], validators, unable)
     audits = {judge: WorkCase(target, state.round, judge) for judge, target in drawn.items()}
     further = [
         WorkCase(client, state.round, "")
         for client in drawn_order(state.coin, "newcomer", worked.difference(seated))[:1]
     ]
-    free = [one for one in drawn_order(state.coin, "further", seated) if one not in audits]
+    able = [one for one in drawn_order(state.coin, "further", seated) if one not in unable]
     for case in (*state.suspected, *further, *state.doubtful):
-        fitting = [one for one in free if one not in (case.target, case.validator)]
-        if validators and len(free) > max(len(seated) // 2, _LEAST_WORKERS) and fitting:
+        fitting = [one for one in able if one not in (*audits, case.target, case.validator)]
+        left = len(seated) - len(audits)
+        if validators and left > max(len(seated) // 2, _LEAST_WORKERS) and fitting:
             audits[fitting[0]] = WorkCase(case.target, case.round, fitting[0])
-            free.remove(fitting[0])
     for case in (*state.suspected, *(further if state.round % 2 else ()))[:1]:
         judge = next((one for one in audits if one != case.validator), None)
         if judge is not None and (case.target, case.round) not in _judged(audits):

@@ -10,6 +10,9 @@ from msgspec import Struct
 from backend.crypto.round_context import fields, integer
 from backend.protocols.mesh.byzantine.membership import MeshMembership
 
+# Members that were unable to judge others' work are not drawn for so many rounds.
+UNABLE_ROUNDS = 20
+
 
 class CheckedWork(Struct, frozen=True, forbid_unknown_fields=True):
     """The work of `client` in the state's round, by the digest of its `commit` statement."""
@@ -39,14 +42,27 @@ class WorkCase(Struct, frozen=True, forbid_unknown_fields=True):
         return next((found for found in ("other", "same") if self.convicts(found) == client), None)
 
 
+class UnableMember(Struct, frozen=True, forbid_unknown_fields=True):
+    """A member with a seat that said in `round` that it cannot do others' work again."""
+
+    client: str
+    round: int
+
+    @property
+    def checks_from(self) -> int:
+        """The first round in which it may be drawn as a validator again."""
+        return self.round + UNABLE_ROUNDS + 1
+
+
 class AgreedState(Struct, frozen=True, forbid_unknown_fields=True):
     """The state after `round`; the next round begins with it.
 
     `weights` and `slots` are SHA-256 of the weights and of the outer optimizer's momentum. `radius` is per
     root of a part's size, 0 before the first one was measured. All members with a seat judge the cases in
     `court` in the next round, one further validator each those in `doubtful`, and those in `suspected`, where
-    the first one found a newcomer's work wrong. `rules` is the digest of what the members have in common,
-    `before` that of the last state, `said` that of all statements of the round.
+    the first one found a newcomer's work wrong. Those who are `unable`, ordered by client, are not drawn as
+    validators. `rules` is the digest of what the members have in common, `before` that of the last state,
+    `said` that of all statements of the round.
     """
 
     round: int
@@ -62,6 +78,7 @@ class AgreedState(Struct, frozen=True, forbid_unknown_fields=True):
     rules: bytes = bytes(32)
     before: bytes = bytes(32)
     said: bytes = bytes(32)
+    unable: tuple[UnableMember, ...] = ()
 
     def digest(self) -> bytes:
         """Returns the SHA-256 of the state, 32 bytes."""
@@ -84,6 +101,8 @@ class AgreedState(Struct, frozen=True, forbid_unknown_fields=True):
                 self.rules,
                 self.before,
                 self.said,
+                b"unable",
+                *(fields(one.client.encode(), integer(one.round)) for one in self.unable),
             )
         ).digest()
 

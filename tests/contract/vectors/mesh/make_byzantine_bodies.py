@@ -31,6 +31,7 @@ GOOD: list[Body] = [
     CommitBody(
         [DIGEST, OTHER], DIGEST, [WorkFinding(ONE, 3, "doubtful"), WorkFinding(ONE, 2**53 - 1, "same")]
     ),
+    CommitBody([], DIGEST, [WorkFinding(ONE, 3, "unable")]),
     CommitBody([], DIGEST),
     MadeBody(b"", [SeenWork(ONE, DIGEST, OTHER)]),
     MadeBody(DIGEST),

@@ -45,7 +45,7 @@ CHOSEN = (
     (51, 2, "0000000000000002"),
     (51, 2, "0000000000000003"),
 )
-HONEST, LYING = "0000000000000000", "0000000000000001"
+HONEST, LYING, UNABLE = (f"{number:016x}" for number in range(3))
 
 
 class RecordedRound(ByzantineRound):
@@ -93,10 +93,15 @@ class RecordedRound(ByzantineRound):
 
 
 def with_a_newcomer() -> World:
-    """Returns a world that measures its radius, where a newcomer earns a seat; one member doubts all work."""
+    """Returns a world that measures its radius, where a newcomer earns a seat.
+
+    One member doubts all work, and one cannot judge any.
+    """
     terms = msgspec.structs.replace(TERMS, radius=None, probation=3)
     doubtful = Lies(judge=lambda one: msgspec.structs.replace(one, found="doubtful"))
-    return World(5, Random(0), {LYING: doubtful}, terms, entering=1, machine=RecordedRound)
+    unable = Lies(judge=lambda one: msgspec.structs.replace(one, found="unable"))
+    lies = {LYING: doubtful, UNABLE: unable}
+    return World(5, Random(0), lies, terms, entering=1, machine=RecordedRound)
 
 
 def with_lies_about_newcomers(seed: int) -> World:

@@ -16,7 +16,7 @@ from backend.protocols.mesh.byzantine.drawn_work import agreed_plan, plan_of
 from backend.protocols.mesh.byzantine.first_state import first_state, rules_digest
 from backend.protocols.mesh.byzantine.membership import MeshMembership, Newcomer, SeatedMember
 from backend.protocols.mesh.byzantine.roles import basis_of
-from backend.protocols.mesh.byzantine.state import AgreedState, CheckedWork, WorkCase
+from backend.protocols.mesh.byzantine.state import AgreedState, CheckedWork, UnableMember, WorkCase
 from backend.wire.byzantine_bodies import VerdictBody, encode_body
 from backend.wire.byzantine_messages import ByzantineRules, ByzantineTerms, Said, TellState, WorkTolerance
 from backend.wire.mesh_codec import encode_mesh
@@ -61,6 +61,7 @@ def crowded() -> AgreedState:
         court=(WorkCase(two, 70_000, one), WorkCase(last, 70_000, one, two)),
         doubtful=(WorkCase(one, 70_000, ""),),
         suspected=(WorkCase(last, 70_001, one),),
+        unable=(UnableMember(one, 69_990), UnableMember(two, 70_001)),
     )
 
 

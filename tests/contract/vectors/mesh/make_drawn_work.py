@@ -24,8 +24,13 @@ def drawn(coin: bytes) -> dict[str, Any]:
         ],
         "order": drawn_order(coin, "seen", CLIENTS),
         "validations": [
-            {"count": count, "targets": validations(coin, CLIENTS, CLIENTS[3:], count)}
+            {
+                "count": count,
+                "unable": unable,
+                "targets": validations(coin, CLIENTS, CLIENTS[3:], count, unable),
+            }
             for count in (0, 1, 3, 20)
+            for unable in ([], CLIENTS[:6])
         ],
         "seed": coin_seed(coin),
     }

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Page, Route, expect
 
 from tests.e2e.pages.conftest import listen
 from tests.support.peer.byzantine_company import ByzantineCompany, averaged, same_bits
@@ -136,3 +136,33 @@ async def test_a_page_that_comes_later_earns_a_seat_and_takes_its_state_up_again
     membership = company.state(1).membership
     assert len(membership.seats) == 4
     assert not membership.banned
+
+
+async def test_a_page_whose_examples_do_not_arrive_while_it_checks_says_so_and_is_not_drawn_again(
+    browser: Browser, company: ByzantineCompany
+) -> None:
+    company.serve(rounds=100_000, min_available_clients=3, averaging={"patience": 20.0}, deadline=300)
+    peers = [company.join(transport="webrtc") for _ in range(2)]
+    page = await open_page(browser, company, "wasm")
+    status, hint = page.locator("[data-status-line]"), page.locator("[data-status-hint]")
+
+    async def lose(route: Route) -> None:
+        # The page shows what it does a moment after it began.
+        await page.evaluate("() => new Promise((resolve) => setTimeout(resolve, 500))")
+        checks = "Checking the work of" in await status.inner_text()
+        await (route.abort() if checks else route.continue_())
+
+    await page.context.route("**/blobs/*", lose)
+    await page.locator("[data-action=start]").click()
+    await expect(hint).to_contain_text("could not check another participant's work", timeout=1000 * LONG)
+    checked = await page.locator("[data-train]").get_attribute("data-checked")
+    for _ in range(4):
+        peers[0].expect("averaged", LONG)
+    assert await page.locator("[data-train]").get_attribute("data-checked") == checked
+    for peer in peers:
+        peer.stop()
+    same_bits(peers)
+    state = company.state(1)
+    assert len(state.unable) == 1
+    assert len(state.membership.seats) == 3
+    assert not state.membership.banned

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from backend.protocols.mesh.byzantine.membership import MeshMembership, Newcomer, SeatedMember
-from backend.protocols.mesh.byzantine.state import AgreedState, CheckedWork, WorkCase
+from backend.protocols.mesh.byzantine.state import AgreedState, CheckedWork, UnableMember, WorkCase
 from backend.protocols.mesh.byzantine.state_observer import StateObserver
 from backend.server.mesh.overview import picture
 from backend.server.mesh.peer_list import Peers
@@ -41,12 +41,17 @@ def test_seats_newcomers_and_bans_are_shown() -> None:
     found = shown(replace(STATE, radius=0.5, membership=membership))
     assert (found["round"], found["radius"]) == (7, 0.5)
     assert found["seats"] == [
-        {"client": ANN, "absences": [], "rests_until": None},
-        {"client": BOB, "absences": [2, 6], "rests_until": 12},
-        {"client": CAT, "absences": [2], "rests_until": None},
+        {"client": ANN, "absences": [], "rests_until": None, "checks_from": None},
+        {"client": BOB, "absences": [2, 6], "rests_until": 12, "checks_from": None},
+        {"client": CAT, "absences": [2], "rests_until": None, "checks_from": None},
     ]
     assert found["newcomers"] == [{"client": DAN, "rounds": 3, "audits": 1}]
     assert found["banned"] == [KEYS[EVE].hex()]
+
+
+def test_who_is_unable_to_check_others_work_is_shown_until_it_is_drawn_again() -> None:
+    found = shown(replace(STATE, unable=(UnableMember(BOB, 3),)))
+    assert [seat["checks_from"] for seat in found["seats"]] == [None, 24, None]
 
 
 def test_cases_and_validations_of_the_next_round_are_shown() -> None:

@@ -100,6 +100,28 @@ def test_all_peers_come_back_with_their_seats_and_bans_after_all_were_killed(
     ]
 
 
+def test_a_peer_that_lacks_examples_of_others_says_so_and_is_not_drawn_again(
+    company: ByzantineCompany,
+) -> None:
+    company.serve(rounds=ENDLESS, min_available_clients=3, averaging={"patience": 6.0})
+    peers = [company.join() for _ in range(2)]
+    shardless = company.join(liar="shardless")
+    unable = shardless.expect("unable", LONG)
+    # It works on, and its group with it.
+    for _ in range(4):
+        shardless.expect("averaged", LONG)
+    assert shardless.stop() == 0
+    checked = [one["round"] for one in shardless.seen if one["event"] == "checking"]
+    assert checked == [unable["round"]]
+    for peer in peers:
+        peer.stop()
+    same_bits([*peers, shardless])
+    state = company.state(3)
+    assert [(one.round, len(state.membership.seats)) for one in state.unable] == [(unable["round"], 3)]
+    assert not state.membership.banned
+    assert not state.court
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("lie", ["mean", "accuse"])
 def test_a_wrong_owner_and_a_false_accuser_are_banned_and_nobody_else(

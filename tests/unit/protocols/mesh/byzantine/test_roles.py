@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from backend.protocols.mesh.byzantine.membership import MeshMembership, SeatedMember
 from backend.protocols.mesh.byzantine.roles import basis_of, roles_of
-from backend.protocols.mesh.byzantine.state import AgreedState, CheckedWork, WorkCase
+from backend.protocols.mesh.byzantine.state import AgreedState, CheckedWork, UnableMember, WorkCase
 
 NAMES = [f"{number:016x}" for number in range(7)]
 SEATS = tuple(SeatedMember(name, name.encode().ljust(32)) for name in NAMES)
@@ -64,6 +64,22 @@ def test_a_doubtful_case_goes_to_another_validator() -> None:
         state = replace(LATER, doubtful=(WorkCase(NAMES[0], 2, validator),))
         (found,) = [one for one, case in roles_of(state, 1).audits.items() if case.round == 2]
         assert found not in (validator, NAMES[0])
+
+
+def test_who_is_unable_to_judge_works_and_is_a_target_like_all() -> None:
+    newcomer = CheckedWork("f" * 16, bytes(32))
+    doubtful = (WorkCase(NAMES[3], 2, NAMES[4]),)
+    state = replace(LATER, works=(*LATER.works, newcomer), doubtful=doubtful)
+    unable = replace(state, unable=tuple(UnableMember(name, 3) for name in NAMES[:3]))
+    targets = set[str]()
+    for number in range(64):
+        roles = roles_of(replace(unable, coin=bytes([number] * 32)), 1)
+        assert len(roles.audits) >= 2
+        assert not set(NAMES[:3]).intersection(roles.audits)
+        targets |= {case.target for case in roles.audits.values()}
+    assert targets.issuperset(NAMES)
+    nobody = replace(state, unable=tuple(UnableMember(name, 3) for name in NAMES))
+    assert roles_of(nobody, 1).workers == tuple(NAMES)
 
 
 def test_who_was_removed_or_rests_has_no_part() -> None:

@@ -12,7 +12,7 @@ from backend.protocols.mesh.byzantine.membership import (
     Newcomer,
     SeatedMember,
 )
-from backend.protocols.mesh.byzantine.state import AgreedState, CheckedWork, WorkCase
+from backend.protocols.mesh.byzantine.state import AgreedState, CheckedWork, UnableMember, WorkCase
 from backend.wire.byzantine_bodies import VerdictBody, encode_body
 from backend.wire.byzantine_messages import MOST_STATE, Said, TellState
 from backend.wire.mesh_codec import encode_mesh
@@ -43,6 +43,8 @@ def test_every_field_changes_the_digest() -> None:
         replace(STATE, suspected=(CASE,)),
         replace(STATE, before=bytes([1] * 32)),
         replace(STATE, said=bytes([1] * 32)),
+        replace(STATE, unable=(UnableMember(ALICE, 4),)),
+        replace(STATE, unable=(UnableMember(ALICE, 3),)),
     ]
     digests = {state.digest() for state in (STATE, *others)}
     assert len(digests) == len(others) + 1

@@ -8,7 +8,6 @@ import type { Bytes } from "../../core/crypto/bytes";
 import type { Identity } from "../../core/crypto/keys";
 import type { MistakeFindings } from "../../core/data/mistakes";
 import { clock } from "../../core/messages/training";
-import { say } from "../../i18n";
 import type { Evaluate } from "../../protocol/client/evaluation";
 import { trainingSeconds } from "../../protocol/client/training-pace";
 import { declines, handle, INITIAL, type MemberState } from "../../protocol/mesh/member";
@@ -38,7 +37,6 @@ import { UpdateCache } from "../session/update-cache";
 import { ownWays } from "../transports/links";
 import type { Made, Trainer, TrainingProgress, TrainingResult } from "../workers/training-worker";
 import type { TrainedWork } from "./averager";
-import type { ByzantineMember } from "./byzantine/member";
 import type { TrainPlan } from "./byzantine/work-judge";
 import { PeerDirectory } from "./peer-directory";
 import { type MeshView, NOTHING, type ShownMeshState } from "./view";
@@ -264,7 +262,7 @@ export class MeshSession {
       const { rules } = directory;
       const learned = await this.#loop.trainer.retry(isNeeded, async (trainer) => {
         const byzantine = await directory.member(rules);
-        return byzantine.learn(plan, this.#trainerOf(trainer, byzantine), isNeeded);
+        return byzantine.learn(plan, this.#trainerOf(trainer), isNeeded);
       });
       if (learned !== null) this.#trained(plan, learned.base, learned.result);
       return;
@@ -289,18 +287,12 @@ export class MeshSession {
     this.#trained(plan, base, trained);
   }
 
-  /** Returns what trains by plans that members draw for themselves. Work of others that fails here is not judged. */
-  #trainerOf(trainer: Trainer, byzantine: ByzantineMember): TrainPlan {
-    return async (plan, weights, isJudged) => {
+  /** Returns what trains by plans that members draw for themselves. */
+  #trainerOf(trainer: Trainer): TrainPlan {
+    return (plan, weights) => {
       const progressed = (progress: TrainingProgress) => this.#loop.show({ progress });
       const whole = workerPlan(plan, null, Number.POSITIVE_INFINITY);
-      try {
-        return await trainer.train(weights.slice().buffer, whole, progressed);
-      } catch (problem) {
-        if (!isJudged) throw problem;
-        byzantine.unable(say.problem(problem));
-        return null;
-      }
+      return trainer.train(weights.slice().buffer, whole, progressed);
     };
   }
 

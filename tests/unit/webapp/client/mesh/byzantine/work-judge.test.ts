@@ -17,6 +17,7 @@ import {
   partValues,
 } from "../../../../../../webapp/static/src/core/numerics/butterfly/part-values";
 import { partSizes } from "../../../../../../webapp/static/src/core/numerics/butterfly/parts";
+import { later, UserError } from "../../../../../../webapp/static/src/core/user-messages";
 import { partRadius } from "../../../../../../webapp/static/src/protocol/mesh/byzantine/checks";
 import { coinSeed } from "../../../../../../webapp/static/src/protocol/mesh/byzantine/drawn-work";
 import type { ByzantineRules } from "../../../../../../webapp/static/src/protocol/wire/mesh";
@@ -86,7 +87,8 @@ async function found(
   await weights.keep(base);
   const judge = new WorkJudge({ states, weights, fetching, links, ...company.partsOf(client) });
   const target = company.peers[place]?.client as string;
-  const judged = await judge.judge(train, { target, round: 1, validator: client, second: "" });
+  const unjudged = { target, round: 1, validator: client, second: "" };
+  const judged = await judge.judge(train, unjudged, () => true);
   return judged?.finding.found;
 }
 
@@ -136,6 +138,13 @@ describe("The judge of a worker", () => {
 
   test("finds other work", async () => {
     expect(await found(work, trainingOf(TARGET + 1))).toBe("other");
+  });
+
+  test("says that this device is unable where it cannot do the work, and why", async () => {
+    const failing: TrainPlan = async () => {
+      throw new UserError(later("A shard is missing."), { lasting: true });
+    };
+    expect(await found(work, failing)).toBe("unable");
   });
 
   test("finds that who committed to no piece did not work", async () => {

@@ -15,6 +15,7 @@ interface Golden {
     readonly order: readonly string[];
     readonly validations: readonly {
       readonly count: number;
+      readonly unable: readonly string[];
       readonly targets: Readonly<Record<string, string>>;
     }[];
     readonly seed: number;
@@ -28,8 +29,8 @@ test.each(golden.draws)("coin $coin draws what it draws in Python", (draw) => {
   for (const { client, limit, number } of draw.numbers)
     expect(drawnNumber(coin, "shard", client, limit)).toBe(number);
   expect(drawnOrder(coin, "seen", golden.clients)).toEqual(draw.order);
-  for (const { count, targets } of draw.validations) {
-    const found = validations(coin, golden.clients, golden.clients.slice(3), count);
+  for (const { count, unable, targets } of draw.validations) {
+    const found = validations(coin, golden.clients, golden.clients.slice(3), count, new Set(unable));
     expect(Object.fromEntries(found)).toEqual(targets);
   }
   expect(coinSeed(coin)).toBe(draw.seed);

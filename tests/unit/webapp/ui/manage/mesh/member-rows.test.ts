@@ -21,6 +21,7 @@ const seat = (client: string, change: Partial<ShownSeat> = {}): ShownSeat => ({
   client,
   absences: [],
   rests_until: null,
+  checks_from: null,
   ...change,
 });
 const STATE: MeshAgreement = {
@@ -109,6 +110,18 @@ describe("Members", () => {
     const { text, warns } = membersStatus({ ...STATE, seats });
     expect(warns).toBe(true);
     expect(text).toContain("2 of 5 seats rest, more than a third: 2 members are enough to decide.");
+  });
+
+  test("only work where they cannot check others, and warn where that is more than a third", () => {
+    const seats = [seat(ANN, { checks_from: 1215 }), seat(BOB), seat(CAT)];
+    const state = { ...STATE, seats, validating: [] };
+    expect(memberRows(state, TERMS)[0]?.[2]).toBe(
+      "works; cannot check others, is asked again from round 1\u202f215",
+    );
+    expect(membersStatus(state).warns).toBe(false);
+    const { text, warns } = membersStatus({ ...state, seats: [...seats, seat(DAN, { checks_from: 1216 })] });
+    expect(warns).toBe(true);
+    expect(text).toContain("2 of 4 members with a seat cannot check others' work, more than a third");
   });
 
   test("are banned by keys, of which the beginning is shown", () => {

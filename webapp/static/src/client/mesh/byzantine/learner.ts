@@ -15,7 +15,7 @@ import type { TrainingResult } from "../../workers/training-worker";
 import type { WeightCache } from "../weight-store";
 import type { MeshStates } from "./mesh-states";
 import type { StateTransfer } from "./state-transfer";
-import type { TrainPlan, WorkJudge } from "./work-judge";
+import type { JudgedWork, TrainPlan, WorkJudge } from "./work-judge";
 
 /**
  * What a member brings to the round after `state`, which is null before the first. It has an `update` to the `weights`;
@@ -48,7 +48,7 @@ export interface ByzantineLearnerOptions {
   readonly fetchWeights: (hash: string) => Promise<Bytes>;
   /** This device checks the work of a case; null: it does not any more. */
   readonly checking: (one: WorkCase | null) => void;
-  readonly judged: (finding: WorkFinding) => void;
+  readonly judged: (judged: JudgedWork) => void;
 }
 
 /** Trains by the rules, whatever the server's plan names: that gives the time of a round. */
@@ -75,9 +75,9 @@ export class ByzantineLearner {
     const roles = rolesOf(state, states.rules.terms.validators);
     const audit = roles.audits.get(client);
     const court = roles.seated.includes(client) ? state.court : [];
-    const { judgements, result } = await this.#judge(train, audit ? [...court, audit] : court);
+    const { judgements, result } = await this.#judge(train, audit ? [...court, audit] : court, isNeeded);
     const works = audit === undefined;
-    const own = works || result === null ? await judge.trained(train, state, client, false) : null;
+    const own = works || result === null ? await judge.trained(train, state, client) : null;
     const done = own ?? result;
     if (done === null || !isNeeded()) return null;
     const update = works && own !== null ? new Float32Array(own.update) : null;
@@ -85,16 +85,16 @@ export class ByzantineLearner {
     return { base, result: done };
   }
 
-  async #judge(train: TrainPlan, cases: readonly WorkCase[]) {
+  async #judge(train: TrainPlan, cases: readonly WorkCase[], isNeeded: () => boolean) {
     const { judge, checking, judged } = this.#options;
     const judgements: WorkFinding[] = [];
     let result: TrainingResult | null = null;
     for (const one of cases) {
       checking(one);
-      const found = await judge.judge(train, one);
+      const found = await judge.judge(train, one, isNeeded);
       if (found === null) continue;
       judgements.push(found.finding);
-      judged(found.finding);
+      judged(found);
       result = found.result ?? result;
     }
     checking(null);

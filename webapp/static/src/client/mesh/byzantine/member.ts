@@ -22,7 +22,7 @@ import { ByzantineLearner, type LearnedRound } from "./learner";
 import { MeshStates } from "./mesh-states";
 import { type ModelSize, StateTransfer } from "./state-transfer";
 import { type ByzantineView, NOTHING_CHECKED, standingOf } from "./view";
-import { type TrainPlan, WorkJudge } from "./work-judge";
+import { type JudgedWork, type TrainPlan, WorkJudge } from "./work-judge";
 
 export interface ByzantineMemberOptions {
   readonly rules: ByzantineRules;
@@ -84,7 +84,7 @@ export class ByzantineMember {
       transfer,
       judge,
       checking: (one) => this.#show({ checking: one }),
-      judged: (finding) => this.#show({ findings: [...this.#view.findings, finding] }),
+      judged: (judged) => this.#judged(judged),
     });
     this.#averager = new ByzantineAverager({
       ...options,
@@ -117,11 +117,6 @@ export class ByzantineMember {
   /** Takes part in a round with what was prepared for it. */
   average(order: GroupOrder): void {
     if (this.#learner.prepared !== null) void this.#averager.average(order, this.#learner.prepared);
-  }
-
-  /** Tells that this device could not do the work of another one, and why. */
-  unable(problem: string): void {
-    this.#show({ problem });
   }
 
   /** Leaves the current round. */
@@ -164,6 +159,11 @@ export class ByzantineMember {
     const weights = await this.#states.read();
     const { newest, slots } = this.#states;
     if (weights !== null && newest !== null) await this.#transfer.keep(newest, weights, slots);
+  }
+
+  #judged({ finding, problem }: JudgedWork): void {
+    const findings = problem === null ? [...this.#view.findings, finding] : this.#view.findings;
+    this.#show({ findings, problem });
   }
 
   #show(change: Partial<ByzantineView>): void {

@@ -1,6 +1,7 @@
 /**
  * Does another member's work again, and compares: the same, other, doubtful, or nothing to compare. What a worker said
- * of means, and the mean that it made, belong to its work. The twin is backend/peer/mesh/byzantine/work_judge.py.
+ * of means, and the mean that it made, belong to its work. Where the work cannot be done here, the finding says so, and
+ * accuses nobody. The twin is backend/peer/mesh/byzantine/work_judge.py.
  */
 
 import { type Bytes, sha256, toHex } from "../../../core/crypto/bytes";
@@ -11,6 +12,7 @@ import type { AgreedState, WorkCase } from "../../../protocol/mesh/byzantine/sta
 import type { WorkFinding } from "../../../protocol/mesh/byzantine/statement-bodies";
 import { planOf } from "../../../protocol/mesh/byzantine/work-plan";
 import type { Train } from "../../../protocol/rounds/participant-events";
+import { retry } from "../../session/retry";
 import type { AveragingWorker } from "../../workers/averaging-worker";
 import type { TrainingResult } from "../../workers/training-worker";
 import type { WeightCache } from "../weight-store";
@@ -19,16 +21,15 @@ import type { RoundContents } from "./contents";
 import { keepersOf, type MeshStates, type RoundWork } from "./mesh-states";
 import type { StateLinks } from "./state-transfer";
 
-/**
- * Trains from these weights by a plan; null if the result is not needed any more, or if this device cannot do it, which
- * it then told.
- */
-export type TrainPlan = (plan: Train, weights: Bytes, isJudged: boolean) => Promise<TrainingResult | null>;
+/** Trains from these weights by a plan. Throws an Error for people. */
+export type TrainPlan = (plan: Train, weights: Bytes) => Promise<TrainingResult>;
 
 /** What was found, and the training that was done to find it; none where there was nothing to compare. */
 export interface JudgedWork {
   readonly finding: WorkFinding;
   readonly result: TrainingResult | null;
+  /** Why this device was unable to find anything. */
+  readonly problem: string | null;
 }
 
 /** The owner of `part`, its pieces, and the sizes and radii of all parts. */
@@ -57,38 +58,45 @@ export class WorkJudge {
   }
 
   /** Does the work of `client` in the round after `state`, on this device; null unless all its steps are done. */
-  async trained(
-    train: TrainPlan,
-    state: AgreedState,
-    client: string,
-    isJudged: boolean,
-  ): Promise<TrainingResult | null> {
+  async trained(train: TrainPlan, state: AgreedState, client: string): Promise<TrainingResult | null> {
     const { states, weights } = this.#options;
     const base = weights.find(state.weights);
     const plan = planOf(states.rules, state, client);
-    const result = base && (await train(plan, base, isJudged));
+    const result = base && (await train(plan, base));
     return result?.steps === states.rules.steps ? result : null;
   }
 
-  /** Judges a case; null where this peer lacks what the work began from, or could not do it. */
-  async judge(train: TrainPlan, { target, round }: WorkCase): Promise<JudgedWork | null> {
+  /** Judges a case; null where this peer lacks what the work began from, or the finding is not needed any more. */
+  async judge(
+    train: TrainPlan,
+    { target, round }: WorkCase,
+    isNeeded: () => boolean,
+  ): Promise<JudgedWork | null> {
     const { states, weights, worker } = this.#options;
     const work = states.workOf(round);
     const pieces = work?.pieces.get(target);
     const base = work && weights.find(work.base.weights);
     if (!work || !pieces || !base) return null;
     // Who worked has a piece of each part: to commit to none costs nothing.
-    if (pieces.length === 0) return { finding: { target, round, found: "other" }, result: null };
+    if (pieces.length === 0) return untrained({ target, round, found: "other" });
     const size = base.length / 4;
     const shown = await this.#shown(work, target, pieces, size);
-    if (shown === null) return { finding: { target, round, found: "missing" }, result: null };
-    const result = await this.trained(train, work.base, target, true);
+    if (shown === null) return untrained({ target, round, found: "missing" });
+    const problems: string[] = [];
+    const result = await retry({
+      isNeeded: () => problems.length === 0 && isNeeded(),
+      ask: () => this.trained(train, work.base, target),
+      troubled: () => undefined,
+      gaveUp: (problem) => problems.push(problem),
+    });
+    const [problem] = problems;
+    if (problem !== undefined) return untrained({ target, round, found: "unable" }, problem);
     if (result === null) return null;
     const made = cut(new Float32Array(result.update), pieces.length);
     const { tolerance } = states.rules;
     const { found } = await worker.ask({ type: "compare", made, shown, tolerance });
     const isTrue = found !== "same" || (await this.#checksTruly(work, target, shown, size));
-    return { finding: { target, round, found: isTrue ? found : "other" }, result };
+    return { finding: { target, round, found: isTrue ? found : "other" }, result, problem: null };
   }
 
   /** Returns the pieces that a member committed to, from it or from who else has them. */
@@ -160,4 +168,8 @@ export class WorkJudge {
     const { bytes } = await this.#options.worker.ask({ type: "make_mean", pieces, size, radius });
     return toHex(await sha256(bytes)) === work.means[part];
   }
+}
+
+function untrained(finding: WorkFinding, problem: string | null = null): JudgedWork {
+  return { finding, result: null, problem };
 }

@@ -21,14 +21,19 @@ export function drawnOrder(coin: string, purpose: string, clients: Iterable<stri
   return ranked.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, client]) => client);
 }
 
-/** Returns the target of each validator: `count` of the `judges`, or as many as leave a target each. */
+/**
+ * Returns the target of each validator: `count` of the `judges`, or as many as leave a target each. The `unable` judge
+ * nobody, and are targets like all.
+ */
 export function validations(
   coin: string,
   judges: readonly string[],
   targets: readonly string[],
   count: number,
+  unable: ReadonlySet<string> = new Set(),
 ): Map<string, string> {
-  const order = drawnOrder(coin, "validate", judges).slice(0, Math.min(count, judges.length >> 1));
+  const able = drawnOrder(coin, "validate", judges).filter((one) => !unable.has(one));
+  const order = able.slice(0, Math.min(count, judges.length >> 1));
   const drawn = drawnOrder(coin, "target", targets).filter((one) => !order.includes(one));
   return new Map(
     order.flatMap((judge, i) => {

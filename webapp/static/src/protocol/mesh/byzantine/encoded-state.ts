@@ -37,6 +37,7 @@ const stateFields: fields.Check<AgreedState> = fields.record({
   rules: hex,
   before: hex,
   said: hex,
+  unable: fields.list(fields.record({ client, round: count })),
 });
 
 export function encodeState(state: AgreedState): Bytes {
@@ -80,6 +81,9 @@ export function encodeState(state: AgreedState): Bytes {
     rules: packedHex(state.rules),
     before: packedHex(state.before),
     said: packedHex(state.said),
+    unable: packedList(
+      state.unable.map((one) => packedRecord({ client: packed(one.client), round: packed(one.round) })),
+    ),
   });
 }
 

@@ -45,6 +45,7 @@ export function firstState(
     rules: digest,
     before: ZEROS,
     said: ZEROS,
+    unable: [],
   };
 }
 

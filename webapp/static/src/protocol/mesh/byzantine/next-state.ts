@@ -7,15 +7,18 @@ import { toHex } from "../../../core/crypto/bytes";
 import { tossedCoin } from "../../../core/crypto/statements";
 import type { ByzantineTerms } from "../../wire/mesh";
 import { measuredRadius } from "./checks";
-import { afterRound, identities, type RoundFacts } from "./membership";
+import { afterRound, identities, type MeshMembership, type RoundFacts } from "./membership";
 import { CONVICTED } from "./outcome";
 import { isMajority, type TurnRoles } from "./roles";
 import type { Removal } from "./round-events";
-import { type AgreedState, convictedBy, stateDigest, type WorkCase } from "./state";
+import { type AgreedState, convictedBy, stateDigest, type UnableMember, type WorkCase } from "./state";
 import type { SeenWork, WorkFinding } from "./statement-bodies";
 import type { TurnStatements } from "./turn-statements";
 
 type Judgements = ReadonlyMap<string, readonly WorkFinding[]>;
+
+/** So many rounds after it said so, a member that is unable to judge is drawn again. */
+const UNABLE_ROUNDS = 20;
 
 /** What the turn added to the last state. */
 export interface TurnResult {
@@ -39,6 +42,7 @@ export function nextState(state: AgreedState, terms: ByzantineTerms, result: Tur
   const facts = factsOf(state, result, seen, audited, courtOf(state, roles, judged));
   const works = new Map(roles.workers.map((client) => [client, log.digestOf("commit", client)]));
   for (const { client, commit } of seen) works.set(client, commit);
+  const membership = afterRound(state.membership, facts, terms.probation, terms.audits);
   return {
     round: state.round + 1,
     weights,
@@ -46,7 +50,7 @@ export function nextState(state: AgreedState, terms: ByzantineTerms, result: Tur
     coin: toHex(tossedCoin(statements.coins())),
     // One worker alone measures none.
     radius: terms.radius ?? (measuredRadius([...statements.checks().values()], sizes) || state.radius),
-    membership: afterRound(state.membership, facts, terms.probation, terms.audits),
+    membership,
     works: [...works.keys()].sort().map((client) => ({ client, commit: works.get(client) as string })),
     court: audited.court,
     doubtful: audited.doubtful,
@@ -54,6 +58,7 @@ export function nextState(state: AgreedState, terms: ByzantineTerms, result: Tur
     rules: state.rules,
     before: stateDigest(state),
     said: log.transcript(roles.active),
+    unable: unableIn(state, roles, judged, membership),
   };
 }
 
@@ -137,6 +142,28 @@ function courtOf(state: AgreedState, roles: TurnRoles, judged: Judgements): Cour
     if (found === "missing") ruling.withheld.push(one.target);
   }
   return ruling;
+}
+
+/** Returns the members that said lately that they cannot judge, and have judged nothing since. */
+function unableIn(
+  state: AgreedState,
+  roles: TurnRoles,
+  judged: Judgements,
+  { seats }: MeshMembership,
+): UnableMember[] {
+  const number = state.round + 1;
+  const lately = state.unable.filter(({ round }) => number - round < UNABLE_ROUNDS);
+  const since = new Map(lately.map(({ client, round }) => [client, round]));
+  for (const [client, judgements] of judged) {
+    const own = roles.audits.get(client) ?? [];
+    const found = state.court.concat(own).map((one) => findingAbout(judgements, one));
+    if (found.includes("unable")) since.set(client, number);
+    else if (found.some((one) => one !== null && one !== "missing")) since.delete(client);
+  }
+  return seats.flatMap(({ client }) => {
+    const round = since.get(client);
+    return round === undefined ? [] : { client, round };
+  });
 }
 
 /** Returns what a member found about the work of a case; null if it did not judge it. */

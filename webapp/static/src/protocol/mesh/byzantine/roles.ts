@@ -39,20 +39,19 @@ export function rolesOf(
   const worked = new Set(state.works.map(({ client }) => client));
   const seatedWorkers = seated.filter((one) => worked.has(one));
   const audits = new Map<string, WorkCase>();
-  for (const [validator, target] of validations(state.coin, seated, seatedWorkers, validators))
+  const unable = new Set(state.unable.map(({ client }) => client));
+  for (const [validator, target] of validations(state.coin, seated, seatedWorkers, validators, unable))
     audits.set(validator, caseOf(target, state.round, validator));
   const newcomers = [...worked].filter((one) => !seated.includes(one));
   const further = drawnOrder(state.coin, "newcomer", newcomers)
     .slice(0, 1)
     .map((target) => caseOf(target, state.round, ""));
-  const leastFree = Math.max(seated.length >> 1, LEAST_WORKERS);
-  const free = drawnOrder(state.coin, "further", seated).filter((one) => !audits.has(one));
+  const leastLeft = Math.max(seated.length >> 1, LEAST_WORKERS);
+  const able = drawnOrder(state.coin, "further", seated).filter((one) => !unable.has(one));
   for (const { target, round, validator: before } of [...state.suspected, ...further, ...state.doubtful]) {
-    const validator = free.find((one) => one !== target && one !== before);
-    if (validators > 0 && free.length > leastFree && validator !== undefined) {
+    const validator = able.find((one) => !audits.has(one) && one !== target && one !== before);
+    if (validators > 0 && seated.length - audits.size > leastLeft && validator !== undefined)
       audits.set(validator, caseOf(target, round, validator));
-      free.splice(free.indexOf(validator), 1);
-    }
   }
   const [next] = [...state.suspected, ...(state.round % 2 === 1 ? further : [])];
   const judge = [...audits.keys()].find((one) => one !== next?.validator);

@@ -36,11 +36,18 @@ export function convicting(one: WorkCase, client: string): "other" | "same" | nu
   return (["other", "same"] as const).find((found) => convictedBy(one, found) === client) ?? null;
 }
 
+/** A member with a seat that said in `round` that it cannot do others' work again. */
+export interface UnableMember {
+  readonly client: string;
+  readonly round: number;
+}
+
 /**
  * The state after `round`; the next round begins with it. `weights` and `slots` are SHA-256 of the weights and of the
  * outer optimizer's momentum. `radius` is per root of a part's size, 0 before the first one was measured. All members
  * with a seat judge the cases in `court` in the next round, one further validator each those in `doubtful`, and those in
- * `suspected`, where the first one found a newcomer's work wrong.
+ * `suspected`, where the first one found a newcomer's work wrong. Those who are `unable`, ordered by client, are not
+ * drawn as validators.
  */
 export interface AgreedState {
   readonly round: number;
@@ -56,6 +63,7 @@ export interface AgreedState {
   readonly rules: string;
   readonly before: string;
   readonly said: string;
+  readonly unable: readonly UnableMember[];
 }
 
 /** Returns the SHA-256 of the state. */
@@ -78,6 +86,8 @@ export function stateDigest(state: AgreedState): string {
     fromHex(state.rules),
     fromHex(state.before),
     fromHex(state.said),
+    utf8("unable"),
+    ...state.unable.map(({ client, round }) => fields(utf8(client), integer(round))),
   );
 }
 

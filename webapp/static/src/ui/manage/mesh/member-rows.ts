@@ -22,6 +22,8 @@ export interface ShownSeat {
   readonly client: string;
   readonly absences: readonly number[];
   readonly rests_until: number | null;
+  /** It could not check others' work, and may be drawn to do so from this round on; null: it may be drawn. */
+  readonly checks_from: number | null;
 }
 
 export interface ShownNewcomer {
@@ -64,13 +66,18 @@ export function memberFigures(state: MeshAgreement | null): TextRow {
   ];
 }
 
-/** Says how many seats take part in the next round, and warns when more than a third of them rest. */
+/** Says how many seats take part in the next round; warns when more than a third rest, or cannot check others. */
 export function membersStatus(state: MeshAgreement | null): MembersStatus {
   if (state === null) return { text: memberWords.unknown, warns: false };
   const [seats, resting] = [state.seats.length, restingOf(state)];
   const present = seats - resting;
   const enough = Math.floor(present / 2) + 1;
-  if (3 * resting > seats) return { text: memberWords.resting(resting, seats, enough), warns: true };
+  const unable = state.seats.filter((one) => one.checks_from !== null).length;
+  const warnings = [
+    3 * resting > seats && memberWords.resting(resting, seats, enough),
+    3 * unable > seats && memberWords.unable(unable, seats),
+  ].filter((one) => one !== false);
+  if (warnings.length > 0) return { text: warnings.join(" "), warns: true };
   return { text: memberWords.present(state.round + 1, present, seats, enough), warns: false };
 }
 
@@ -114,10 +121,14 @@ function restingOf({ seats }: MeshAgreement): number {
   return seats.filter((one) => one.rests_until !== null).length;
 }
 
-function dutyOf({ client, absences, rests_until }: ShownSeat, { round, validating }: MeshAgreement): string {
+function dutyOf(
+  { client, absences, rests_until, checks_from }: ShownSeat,
+  { round, validating }: MeshAgreement,
+): string {
   if (rests_until !== null) return memberWords.rests(rests_until, absences.at(-1) ?? 0);
   const check = validating.find((one) => one.validator === client);
-  if (check === undefined) return memberWords.works;
+  if (check === undefined)
+    return checks_from === null ? memberWords.works : memberWords.onlyWorks(checks_from);
   const target = nameOf(check.target);
   return check.round === round
     ? memberWords.validates(target)

@@ -18,6 +18,8 @@ export const memberWords = {
       audits: number(audits),
     }),
   works: _("works"),
+  onlyWorks: (from: number) =>
+    _("works; cannot check others, is asked again from round %(from)s", { from: number(from) }),
   validates: (member: string) => _("checks the work of %(member)s", { member }),
   validatesAgain: (member: string, round: number) =>
     _("checks the doubtful work of %(member)s in round %(round)s", { member, round: number(round) }),
@@ -60,5 +62,10 @@ export const memberWords = {
       "%(resting)s of %(seats)s seats rest, more than a third: %(count)s members are enough to decide. Find out why these devices are silent or slow.",
       enough,
       { resting: number(resting), seats: number(seats) },
+    ),
+  unable: (unable: number, seats: number) =>
+    _(
+      "%(unable)s of %(seats)s members with a seat cannot check others' work, more than a third: fewer members check all the others. Find out whether these devices have enough memory and receive their examples.",
+      { unable: number(unable), seats: number(seats) },
     ),
 } as const;

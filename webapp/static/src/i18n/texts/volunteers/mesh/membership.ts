@@ -51,5 +51,8 @@ export const membership = {
     absent: _("it was absent"),
   },
   unable: (problem: string) =>
-    _("Your device could not check another participant's work: %(problem)s", { problem }),
+    _(
+      "Your device could not check another participant's work: %(problem)s Others check for some rounds; its own work counts as before.",
+      { problem },
+    ),
 };

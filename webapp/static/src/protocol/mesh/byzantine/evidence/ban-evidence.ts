@@ -77,6 +77,7 @@ const agreedState = fields.record({
   rules: fields.bytes,
   before: fields.bytes,
   said: fields.bytes,
+  unable: fields.list(fields.record({ client: fields.text(), round: count })),
 });
 
 /** Returns the evidence of a file's bytes, not checked yet. Throws EvidenceError for other bytes. */
