@@ -113,7 +113,8 @@ class LinkManager:
         """Takes the members of the mesh from a `members` frame. Links to others are kept until they end."""
         now = time.monotonic()
         for neighbour in neighbours:
-            if neighbour.client == self.local.client or self._rejected.is_rejected(neighbour):
+            rejected = self._rejected.is_banned(neighbour) or self._rejected.is_rejected(neighbour)
+            if neighbour.client == self.local.client or rejected:
                 continue
             if pair := self._pairs.get(neighbour.client):
                 pair.replace(neighbour, now)
@@ -172,6 +173,13 @@ class LinkManager:
         if pair := self._pairs.get(client):
             for link in list(pair.links.values()):
                 self._drop(pair, link, reason)
+
+    def ban(self, identities: Collection[bytes]) -> None:
+        """Ends the links to peers with these keys, and makes and takes none again."""
+        self._rejected.ban(identities)
+        for client, pair in self._pairs.items():
+            if self._rejected.is_banned(pair.neighbour):
+                self.drop(client, "it is banned")
 
     def way(self, client: str) -> Way | None:
         """Returns the way by which frames go to `client`; None without a link."""
@@ -232,6 +240,8 @@ class LinkManager:
         neighbour = self.neighbour(client)
         if neighbour is None:
             raise LinkError(f"Peer {client} is not in this mesh.")
+        if self._rejected.is_banned(neighbour):
+            raise LinkError(f"Peer {client} is banned.")
         return checked_signal(self.local, neighbour, note)
 
     def signal(self, client: str, session: bytes, body: SignalBody) -> None:
@@ -245,7 +255,7 @@ class LinkManager:
     def link_opened(self, link: PeerLink) -> None:
         """Adds an open link, unless the present one of its way is kept."""
         pair, now = self._pairs[link.client], time.monotonic()
-        if not pair.accepts(link, now):
+        if self._rejected.is_banned(pair.neighbour) or not pair.accepts(link, now):
             link.close()
             return
         if old := pair.links.get(link.way):
@@ -341,7 +351,7 @@ class LinkManager:
                 self._drop(pair, link, f"nothing arrived for {link.keepalive.silence(now):.0f} seconds")
             if pair.sending is not None:
                 self._check_silence(pair, now, patience, interval)
-            if client in self._targets:
+            if client in self._targets and not self._rejected.is_banned(pair.neighbour):
                 self._try_ways(pair, now)
                 if pair.sending is not None and pair.is_stalled(now):
                     self._makers[pair.sending.way].begin(pair.neighbour)

@@ -1,6 +1,8 @@
-"""Rejects peers whose identity changed or is not on the list: they get no link."""
+"""Rejects peers whose identity changed, is not on the list, or is banned: they get no link."""
 
 from __future__ import annotations
+
+from collections.abc import Collection
 
 from backend.peer.links.interfaces import Listener, TrustedIdentities
 from backend.wire.mesh_messages import Neighbour
@@ -13,6 +15,15 @@ class RejectedPeers:
         self._trusted = trusted
         self._listener = listener
         self._refused: set[tuple[str, bytes]] = set()
+        self._banned: set[bytes] = set()
+
+    def ban(self, identities: Collection[bytes]) -> None:
+        """Bans these Ed25519 keys until the end of the session."""
+        self._banned.update(identities)
+
+    def is_banned(self, neighbour: Neighbour) -> bool:
+        """Whether the peer's key is banned."""
+        return neighbour.identity in self._banned
 
     def is_rejected(self, neighbour: Neighbour) -> bool:
         """Whether the peer has another identity than before, or one that is not on the list."""

@@ -263,9 +263,10 @@ class ByzantineAverager:
         self._take_early((order.round, order.group))
 
     def _tell_membership(self, before: AgreedState | None) -> None:
-        """Reports what the newest state changed for this peer, and who was banned."""
+        """Reports what the newest state changed for this peer, and who was banned; cuts these off."""
         newest, client = self._states.newest, self._links.local.client
         if newest is not None:
+            self._bans.cut_off(newest.membership.banned)
             identity, terms = self._identities([])[client], self._states.rules.terms
             for news in membership_news(client, identity, terms, before, newest):
                 self._reporter.tell(news.event, news.sentence, **news.fields)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from typing import Any, Protocol
 
 from backend.errors import EvidenceError
@@ -24,6 +24,8 @@ class EvidenceLinks(PeerLinks, Protocol):
     """The part of backend.peer.links that telling of bans needs."""
 
     def linked(self) -> list[str]: ...
+
+    def ban(self, identities: Collection[bytes]) -> None: ...
 
 
 class EvidenceSource(Protocol):
@@ -60,6 +62,10 @@ class BanExchange:
         self._refused: Counter[str] = Counter()
         # What was said in the last rounds.
         self._turns: deque[TurnSaid] = deque(maxlen=MOST_TURNS)
+
+    def cut_off(self, identities: Collection[bytes] = ()) -> None:
+        """Ends the links to members of these keys, and to those whom stored evidence bans."""
+        self._links.ban([*identities, *(ban.conviction.identity for ban in self.store.bans())])
 
     def up(self, client: str) -> None:
         """Tells a peer that has just been linked which bans this one can show."""
@@ -119,6 +125,7 @@ class BanExchange:
             ban = await asyncio.to_thread(self.store.add, content)
         if ban is not None:
             self._report(ban)
+            self.cut_off()
             for client in self._links.linked():
                 self._links.send(client, ban.frame(content))
 

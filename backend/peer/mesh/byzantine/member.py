@@ -92,6 +92,8 @@ class ByzantineMember:
             stored = await asyncio.to_thread(self._states.read)
             if stored is not None and self._states.newest is not None:
                 self._transfer.keep(self._states.newest, stored, self._states.slots)
+            newest = self._states.newest
+            self._bans.cut_off(newest.membership.banned if newest else ())
         return await self._learner.train(job, entered)
 
     def average(self, order: Group, work: TrainedWork) -> None:

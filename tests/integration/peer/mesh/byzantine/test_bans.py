@@ -149,6 +149,19 @@ async def test_a_ban_reaches_all_and_who_comes_later(tmp_path: Path) -> None:
         assert [event for event, _ in newcomer.told] == ["evidence"]
 
 
+async def test_the_link_to_whom_evidence_bans_ends(tmp_path: Path) -> None:
+    async with witnesses(tmp_path) as (first, second, third):
+        liar = third.member.neighbour
+        first.bans.cut_off([liar.identity])
+        assert first.member.links.linked() == [second.member.own.client]
+        identity = TURN.identity(LIAR)
+        # Evidence against somebody else leaves the other links as they are.
+        first.store.add(GUILTY)
+        first.bans.cut_off()
+        assert first.store.is_banned(identity)
+        assert first.member.links.linked() == [second.member.own.client]
+
+
 async def test_whom_the_court_of_a_round_bans_is_told_to_all(tmp_path: Path) -> None:
     judges = [one for one in KEYS if one != LIAR]
     state = replace(TURN.state, court=(WorkCase(LIAR, 5, OTHER),))

@@ -1,4 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
+import { toHex } from "../../../../../webapp/static/src/core/crypto/bytes";
 import { encodeMesh, type PeerFrame } from "../../../../../webapp/static/src/protocol/wire/mesh";
 import { Mesh, type Peer } from "./mesh";
 
@@ -144,4 +145,20 @@ test("who leaves ends its links at once", async () => {
   await linked(ann, bo);
   ann.links.close();
   await soon(() => expect(bo.told).toContain(`down ${ANN}`));
+});
+
+test("the link of a banned key ends and none is made again", async () => {
+  const [made, ann, bo, cy] = (await meshOf(ANN, BO, CY)) as [Mesh, Peer, Peer, Peer];
+  await linked(ann, bo);
+  await linked(ann, cy);
+  ann.links.ban([toHex(bo.identity.publicKey)]);
+  expect(ann.links.linked).toEqual([CY]);
+  expect(ann.told).toContain(`down ${BO}`);
+  await soon(() => expect(bo.links.way(ANN)).toBeNull());
+  made.introduce();
+  // It asks again, and gets no answer.
+  const parcels = made.parcels.length;
+  await soon(() => expect(made.parcels.length).toBeGreaterThan(parcels));
+  expect(ann.links.linked).toEqual([CY]);
+  expect(ann.told.filter((one) => one === `up ${BO} relay`)).toHaveLength(1);
 });

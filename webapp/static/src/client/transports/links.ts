@@ -3,6 +3,7 @@
  * them. A peer gets a link if it is a target and has its known identity.
  */
 
+import { toHex } from "../../core/crypto/bytes";
 import type { Identity } from "../../core/crypto/keys";
 import type { NeighbourInfo, PeerFrame, PushSumMeasure, Way } from "../../protocol/wire/mesh";
 import type { TrustStore } from "../session/trust-store";
@@ -67,6 +68,8 @@ export class LinkManager {
   readonly #neighbours = new Map<string, NeighbourLinks>();
   /** Peers whose identity differs from the known one. */
   readonly #strangers = new Set<string>();
+  /** Keys (hexadecimal) whose owners get no link. */
+  readonly #banned = new Set<string>();
   readonly #backpressure = new Backpressure(
     (client) => this.buffered(client),
     (client, below) => this.#neighbours.get(client)?.notice(below),
@@ -121,6 +124,13 @@ export class LinkManager {
   /** Peers that are refused, because they presented another identity than before. */
   get strangers(): readonly string[] {
     return [...this.#strangers];
+  }
+
+  /** Ends the links to peers with these keys (hexadecimal), and makes and takes none again. */
+  ban(identities: Iterable<string>): void {
+    for (const identity of identities) this.#banned.add(identity);
+    for (const one of [...this.#neighbours.values()])
+      if (this.#banned.has(toHex(one.identity))) this.#drop(one);
   }
 
   /** Sets the seconds of silence in a group after which `silent` is reported; null outside of groups. */
@@ -231,6 +241,7 @@ export class LinkManager {
   }
 
   #addNeighbour({ client, identity, ways }: NeighbourInfo): void {
+    if (this.#banned.has(toHex(identity))) return;
     const existing = this.#neighbours.get(client);
     if (existing) {
       existing.nudge();

@@ -7,7 +7,7 @@ import {
   type TellEvidence,
 } from "../../../../../../webapp/static/src/client/mesh/byzantine/ban-store";
 import { WeightTransfer } from "../../../../../../webapp/static/src/client/mesh/weight-transfer";
-import { type Bytes, fromHex, sha256 } from "../../../../../../webapp/static/src/core/crypto/bytes";
+import { type Bytes, fromHex, sha256, toHex } from "../../../../../../webapp/static/src/core/crypto/bytes";
 import type { Conviction } from "../../../../../../webapp/static/src/protocol/mesh/byzantine/evidence/conviction";
 import { Mesh, type Peer } from "../../transports/mesh";
 
@@ -79,6 +79,14 @@ test("evidence that convicts is kept and goes around", async () => {
     for (const { banned } of [ann, bo, cy]) expect(banned).toEqual([first.convicts]);
   });
   expect(cy.store.isBanned(first.convicts.identity)).toBe(true);
+});
+
+test("the link to a member that evidence or a state bans ends", async () => {
+  const [ann, bo, cy] = await company();
+  ann.bans.cutOff([toHex(cy.peer.identity.publicKey)]);
+  expect(ann.peer.links.linked).toEqual([bo.peer.client]);
+  await ann.bans.received(bo.peer.client, await told(fromHex(first.hex), first.convicts));
+  expect(ann.peer.links.linked).toEqual([bo.peer.client]);
 });
 
 test("a member that is linked later asks for the evidence", async () => {

@@ -80,6 +80,8 @@ export class ByzantineAverager {
     results.begin(order);
     try {
       const clients = await this.#takePart(order, prepared);
+      const { newest } = this.#options.states;
+      if (newest !== null) this.#options.bans.cutOff(newest.membership.banned);
       if (left === this.#left) await this.#sign(order, clients, now() - begunAt);
     } catch (problem) {
       if (left === this.#left) results.fail(order, messageOf(problem));

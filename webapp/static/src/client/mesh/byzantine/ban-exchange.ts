@@ -17,11 +17,16 @@ import type { StateLinks } from "./state-transfer";
 /** A peer's evidence is ignored once so much of it convicted nobody, or did not come. */
 const MOST_REFUSED = 3;
 
+/** The part of the links that telling of bans needs. */
+export interface BanLinks extends StateLinks {
+  ban(identities: Iterable<string>): void;
+}
+
 export interface BanExchangeOptions {
   readonly task: string;
   readonly run: string;
   readonly store: BanStore;
-  readonly links: StateLinks;
+  readonly links: BanLinks;
   readonly fetching: WeightTransfer;
   /** A member is banned on new evidence. */
   readonly banned: (conviction: Conviction) => void;
@@ -46,7 +51,14 @@ export class BanExchange {
     const { store, links, banned } = this.#options;
     await store.read();
     for (const { conviction } of store.bans) banned(conviction);
+    this.cutOff();
     for (const client of links.linked) this.up(client);
+  }
+
+  /** Ends the links to members of these keys (hexadecimal), and to those whom stored evidence bans. */
+  cutOff(identities: readonly string[] = []): void {
+    const { store, links } = this.#options;
+    links.ban([...identities, ...store.bans.map(({ conviction }) => conviction.identity)]);
   }
 
   /** Tells a peer that has just been linked which bans this one can show. */
@@ -112,6 +124,7 @@ export class BanExchange {
         const ban = await store.add(evidence);
         if (ban === null) return true;
         banned(ban.conviction);
+        this.cutOff();
         for (const client of links.linked) links.send(client, banFrame(ban, true));
         return true;
       } catch {

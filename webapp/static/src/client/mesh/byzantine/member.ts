@@ -158,7 +158,9 @@ export class ByzantineMember {
     await this.#bans.read();
     const weights = await this.#states.read();
     const { newest, slots } = this.#states;
-    if (weights !== null && newest !== null) await this.#transfer.keep(newest, weights, slots);
+    if (newest === null) return;
+    this.#bans.cutOff(newest.membership.banned);
+    if (weights !== null) await this.#transfer.keep(newest, weights, slots);
   }
 
   #judged({ finding, problem }: JudgedWork): void {
