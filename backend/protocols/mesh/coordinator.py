@@ -14,7 +14,6 @@ return, and calls `time_passed` at `timer()`. A frame at the wrong time changes 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 
 from backend.errors import UpdateRefusedError
@@ -30,6 +29,7 @@ from backend.protocols.mesh.coordinator_effects import (
 from backend.protocols.mesh.deposits import Depositing, depositing, taking_up
 from backend.protocols.mesh.group_orders import Averages
 from backend.protocols.mesh.holdings import LEAST_WITNESSES, ProvenResult, WeightHoldings
+from backend.protocols.mesh.latency_groups import plausible_links
 from backend.protocols.mesh.mesh_round import MeshRound, works_of
 from backend.protocols.mesh.round_rules import round_rules
 from backend.protocols.mesh.trainee import MeshMemberStage, Trainee
@@ -119,11 +119,14 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
 
     def links_measured(self, client: str, links: Iterable[Measure]) -> None:
         """Takes a peer's measurements of its links, on which near groups depend."""
-        self.links[client] = {
-            link.client: (link.seconds, link.rate)
-            for link in links
-            if 0.0 <= link.seconds < 3600.0 and 0.0 <= link.rate < 1e12
-        }
+        self.links[client] = plausible_links(links)
+
+    def client_ready(self, client: str, now: float, step_ms: float = 0.0, examples: int = 0) -> list[Effect]:
+        """See Rounds. A peer in a group reports ready only if it was started again, or its order was lost."""
+        effects = super().client_ready(client, now, step_ms, examples)
+        if self.open is None or not self.open.forget_group(client, now):
+            return effects
+        return [*effects, *self._settle(now)]
 
     # Events of a round.
 
@@ -134,6 +137,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         if self.open is None or member is None or said.round != self.open.number:
             return []
         if member.standing is MeshMemberStage.AVERAGING and member.group is not None:
+            member.restarted = False
             return [SendGroup(client, member.group)]
         if member.standing is not MeshMemberStage.TRAINING:
             return []
@@ -173,9 +177,7 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
 
     def base_of(self, group: Group) -> str | None:
         """Returns the weights from which most members of an open group trained; None if it is not open."""
-        members = [member for client in group.members if (member := self._member(client)) is not None]
-        counts = Counter(member.base for member in members)
-        return counts.most_common(1)[0][0] if counts else None
+        return self.open.base_of(group) if self.open else None
 
     def state_agreed(self, weights: str, seated: Collection[str], now: float) -> list[Effect]:
         """Takes that the members of a Byzantine mesh agreed on `weights`, and who has a seat."""
@@ -343,19 +345,15 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         if len(trained) < self.quorum:
             return self._abandon(f"{len(trained)} of at least {self.quorum} peers trained in time.", now)
         self._enter(RoundPhase.AGGREGATING)
+        links = {
+            (client, other): link
+            for client in trained
+            for other, link in self.links.get(client, {}).items()
+            if other in trained
+        }
+        first = self.opening * GROUPS
         groups = self._rules.orders(
-            self.averages,
-            trained,
-            self._group_seed,
-            self.round,
-            self.opening * GROUPS,
-            {
-                (client, other): link
-                for client in trained
-                for other, link in self.links.get(client, {}).items()
-                if other in trained
-            },
-            self.seated,
+            self.averages, trained, self._group_seed, self.round, first, links, self.seated
         )
         running.begin(groups, now)
         orders = (SendGroup(client, group) for group in groups for client in group.members)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from backend.wire.mesh_messages import Measure
 
 # The places of a group's members in the matrix of times.
 Places: TypeAlias = NDArray[np.intp]
@@ -50,3 +52,12 @@ def _swap(first: Places, second: Places, costs: Times) -> bool:
         return False
     first[leaves], second[comes] = second[comes], first[leaves]
     return True
+
+
+def plausible_links(links: Iterable[Measure]) -> dict[str, tuple[float, float]]:
+    """Returns round-trip seconds and bytes per second by other peer, without impossible measurements."""
+    return {
+        link.client: (link.seconds, link.rate)
+        for link in links
+        if 0.0 <= link.seconds < 3600.0 and 0.0 <= link.rate < 1e12
+    }

@@ -123,6 +123,22 @@ class MeshRound:
             for name in group.members:
                 self.members[name].standing, self.members[name].group = MeshMemberStage.AVERAGING, group
 
+    def forget_group(self, client: str, now: float) -> bool:
+        """Takes that a member was started again; returns whether it had a group, which it does not know."""
+        member = self.members.get(client)
+        if member is None or member.standing is not MeshMemberStage.AVERAGING:
+            return False
+        member.restarted = True
+        self.shorten_wait(now)
+        return True
+
+    def base_of(self, group: Group) -> str | None:
+        """Returns the weights from which most members of a group trained; None if it has none of them."""
+        counts = Counter(
+            member.base for one in group.members if (member := self.members.get(one)) is not None
+        )
+        return counts.most_common(1)[0][0] if counts else None
+
     def shorten_wait(self, now: float) -> None:
         """Waits only for the patience once the result of each group with outstanding reports is certain.
 
@@ -150,7 +166,8 @@ class MeshRound:
         return {name: said for name, said in reports.items() if said is not None}
 
     def _averages(self, client: str) -> bool:
-        return self.members[client].standing is MeshMemberStage.AVERAGING
+        member = self.members[client]
+        return member.standing is MeshMemberStage.AVERAGING and not member.restarted
 
 
 def works_of(members: Mapping[str, Trainee]) -> dict[str, PlannedWork]:

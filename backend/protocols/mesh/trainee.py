@@ -33,6 +33,8 @@ class Trainee:
     trained: Trained | None = None
     group: Group | None = None
     averaged: Averaged | None = None
+    # It was started again and does not know its group: no report of it will come.
+    restarted: bool = False
 
 
 @dataclass(frozen=True)

@@ -36,13 +36,19 @@ class ByzantineCompany:
         assert [task["name"] for task in self.server.report["tasks"]] == ["digits"]
 
     def join(
-        self, liar: str | None = None, home: Path | None = None, *, transport: str = "websocket"
+        self,
+        liar: str | None = None,
+        home: Path | None = None,
+        *,
+        transport: str = "websocket",
+        fault: Path | None = None,
     ) -> Peer:
-        """Starts one more peer, or one again at the `home` that it had."""
+        """Starts one more peer, or one again at the `home` that it had; it fails where `fault` says."""
         self._count += 1
         listening = ("--listen", "127.0.0.1:0") if transport == "websocket" else ()
         words = (self.server.url, *listening, "--transport", transport)
-        return self._stack.enter_context(joined(home or self.home(self._count), *words, liar=liar))
+        where = home or self.home(self._count)
+        return self._stack.enter_context(joined(where, *words, liar=liar, fault=fault))
 
     def home(self, number: int) -> Path:
         """Returns where the peer of that number, from 1 on, keeps its state."""

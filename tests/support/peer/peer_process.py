@@ -22,15 +22,25 @@ class Peer:
     """`minga peer join` with its own home; its reports are read while it runs.
 
     Its updates are written to `witness`, if given (tests/support/peer/update_witness.py). It may be a `liar`
-    (tests/support/peer/lying_peer.py).
+    (tests/support/peer/lying_peer.py), or fail where its file `fault` says
+    (tests/support/peer/failing_peer.py).
     """
 
-    def __init__(self, home: Path, *words: str, witness: Path | None = None, liar: str | None = None) -> None:
+    def __init__(
+        self,
+        home: Path,
+        *words: str,
+        witness: Path | None = None,
+        liar: str | None = None,
+        fault: Path | None = None,
+    ) -> None:
         module, first, preload = "backend", [], Preload.PEER
         if witness is not None:
             module, first, preload = "tests.support.peer.update_witness", [str(witness)], Preload.TENSORFLOW
         if liar is not None:
             module, first, preload = "tests.support.peer.lying_peer", [liar], Preload.TENSORFLOW
+        if fault is not None:
+            module, first, preload = "tests.support.peer.failing_peer", [str(fault)], Preload.TENSORFLOW
         words_after = ["--json", "--cache-dir", str(home / "cache"), "--device", "cpu"]
         self._log = evidence.log_file("peer")
         environment = {**os.environ, "HOME": str(home)}
@@ -70,10 +80,16 @@ class Peer:
 
 
 @contextmanager
-def joined(home: Path, *words: str, witness: Path | None = None, liar: str | None = None) -> Iterator[Peer]:
+def joined(
+    home: Path,
+    *words: str,
+    witness: Path | None = None,
+    liar: str | None = None,
+    fault: Path | None = None,
+) -> Iterator[Peer]:
     """Yields a peer that is killed at the end if it still runs."""
     home.mkdir(exist_ok=True)
-    peer = Peer(home, *words, witness=witness, liar=liar)
+    peer = Peer(home, *words, witness=witness, liar=liar, fault=fault)
     try:
         yield peer
     finally:

@@ -186,3 +186,26 @@ def test_a_peer_that_stops_in_the_middle_of_its_group_is_not_awaited() -> None:
     machine.peer_averaged(first, report(group, survivors=[0, 1]), 3.0)
     effects = machine.peer_averaged(second, report(group, survivors=[0, 1]), 3.0)
     assert len(only(coordinator_effects.AskDeposit, effects)) == 1
+
+
+def test_a_member_that_is_started_again_during_its_group_is_not_waited_for_and_is_in_the_next_round() -> None:
+    machine, [group] = averaging(3)
+    machine.client_left(CAT, 3.0, lost=True)
+    machine.peer_entered(CAT, 4.0)
+    machine.client_ready(CAT, 5.0)
+    survivors = [place for place, name in enumerate(group.members) if name != CAT]
+    for name in (ANN, BOB):
+        machine.peer_averaged(name, report(group, survivors=survivors), 6.0)
+    assert machine.depositing is not None
+    machine.deposited(ONE)
+    effects = machine.recorded(1, 6.0)
+    assert CAT in {one.client for one in only(coordinator_effects.SendMeshTrain, effects)}
+
+
+def test_a_member_whose_order_was_lost_gets_it_again_after_it_reported_ready() -> None:
+    machine, [group] = averaging(3)
+    machine.client_left(CAT, 3.0, lost=True)
+    machine.peer_entered(CAT, 4.0)
+    machine.client_ready(CAT, 5.0)
+    assert machine.peer_trained(CAT, said(machine, CAT), 5.0) == [coordinator_effects.SendGroup(CAT, group)]
+    assert CAT in machine.open.awaited() if machine.open else False

@@ -1,0 +1,30 @@
+"""Members that fail in a named phase of a round come back, and the others go on with the same bits."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.peer.byzantine_company import ByzantineCompany, averaged, same_bits
+from tests.support.timeouts import LONG
+
+pytestmark = [pytest.mark.tensorflow, pytest.mark.long]
+
+ENDLESS = 100_000
+
+
+def test_a_peer_that_is_killed_in_a_round_and_started_again_at_once_takes_part_again(
+    company: ByzantineCompany,
+) -> None:
+    company.serve(rounds=ENDLESS, min_available_clients=4, averaging={"patience": 2.0})
+    fault = company.home(4).with_suffix(".fault")
+    *peers, failing = [company.join(fault=fault if number == 3 else None) for number in range(4)]
+    averaged(failing, LONG)
+    fault.write_text("made kill")
+    failing.expect("fault", LONG)
+    failing.end()
+    again = company.join(home=company.home(4))
+    averaged(peers[0], LONG, survivors=3)
+    averaged(again, LONG, survivors=4)
+    averaged(peers[0], LONG, survivors=4)
+    same_bits([*peers, failing, again])
+    assert not company.state(1).membership.banned
