@@ -8,10 +8,11 @@ Usage: python -m benchmarks.btard --table [--task digits|cifar10] [--peers 16] [
        python -m benchmarks.btard --owner-lies --colluders 6
        python -m benchmarks.btard --sybil 40 --compute 4
        python -m benchmarks.btard --cost --peers 8 16 --parameters 100000 1000000
+       python -m benchmarks.btard --churn 0.3 [--seed N]
 
 Each takes --json. Members run the machine of docs/decisions/0101-byzantine-rounds.md in virtual time, without
-signatures, and validators do their targets' work again. The fields are explained in
-docs/reference/benchmarks.md.
+signatures, and validators do their targets' work again; --churn runs a real server, peers and pages. The
+fields are explained in docs/reference/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from backend.errors import MingaError
 from benchmarks.btard.ban_rounds import ban_rows
 from benchmarks.btard.lying_members import LIES, STRATEGIES, lies_row, sybil_row
 from benchmarks.btard.picture_task import TASKS, open_task
+from benchmarks.btard.processes.churn import Churn, churn_figures
 from benchmarks.btard.round_costs import cost_rows
 from benchmarks.btard.table import DEFENCES, Table, rows, run_table, summary, text_table
 from benchmarks.btard.work_attacks import ATTACKS
@@ -60,6 +62,8 @@ def main() -> int:
 
 def _figures(options: argparse.Namespace) -> dict[str, Any]:
     peers, seed = options.peers[0], options.seed
+    if options.churn:
+        return {"rows": [churn_figures(Churn(share=options.churn, seed=seed))]}
     if options.cost:
         return {"rows": cost_rows(options.peers, options.parameters)}
     task = open_task(options.task)
@@ -112,10 +116,12 @@ def _print(figures: dict[str, Any]) -> None:
 
 def _refusal(options: argparse.Namespace) -> str | None:
     """Returns what is wrong with the options, None if nothing is."""
-    chosen = [options.table, options.cost, bool(options.sybil), bool(options.lies)]
+    chosen = [options.table, options.cost, bool(options.sybil), bool(options.lies), options.churn]
     if sum(map(bool, chosen)) + (options.validators is not None and not options.table) != 1:
-        return "Give one of --table, --validators, --lies, --sybil and --cost."
+        return "Give one of --table, --validators, --lies, --sybil, --churn and --cost."
     liars = options.colluders + 1 if options.lies else options.byzantine
+    if not 0 <= options.churn < 0.5:
+        return "Less than half of the members may be away at a time."
     if min(options.peers) < 4 or not (options.cost or 1 <= 2 * liars < min(options.peers)):
         return "Give at least 4 peers; fewer than half of them, and one at least, are liars."
     counts = (options.seeds, options.runs, options.compute, *options.starts, *options.every)
@@ -138,6 +144,7 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--sybil", type=int, default=0, help="so many newcomers of one owner")
     parser.add_argument("--cost", action="store_true", help="bytes and seconds of a member and round")
+    parser.add_argument("--churn", type=float, default=0.0, help="share of real members away at a time")
     parser.add_argument("--task", choices=TASKS, default="digits")
     parser.add_argument("--peers", type=int, nargs="+", default=[16], help="members with a seat")
     parser.add_argument("--byzantine", type=int, default=7, help="liars among them")

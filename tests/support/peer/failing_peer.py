@@ -2,7 +2,7 @@
 
 Usage: `python -m tests.support.peer.failing_peer FILE peer join URL ... --json`. FILE has a phase and a
 fault, such as `means kill`. The member fails when it enters that phase next: it reports `fault`, deletes the
-file, and kills or stops itself, or holds its round up for half a second. It reports `standing` after each
+file, and kills or stops itself, or holds its round up for two seconds. It reports `standing` after each
 round: who has a seat, who took part, who is banned.
 """
 
@@ -27,7 +27,8 @@ from backend.protocols.mesh.byzantine.state import AgreedState
 from backend.wire.mesh_messages import Entered
 from backend.wire.messages import Train
 
-HOLD_SECONDS = 0.5
+# At most, or until the file is there again.
+HOLD_SECONDS = 2.0
 
 
 class _Faults:
@@ -46,9 +47,15 @@ class _Faults:
         self.path.unlink()
         print(json.dumps({"event": "fault", "fault": fault, "phase": phase, "round": number}), flush=True)
         if fault == "hold":
-            time.sleep(HOLD_SECONDS)
+            self._hold()
         else:
             os.kill(os.getpid(), signal.SIGKILL if fault == "kill" else signal.SIGSTOP)
+
+    def _hold(self) -> None:
+        until = time.monotonic() + HOLD_SECONDS
+        while not self.path.exists() and time.monotonic() < until:
+            time.sleep(0.01)
+        self.path.unlink(missing_ok=True)
 
 
 _FAULTS = _Faults()

@@ -61,6 +61,7 @@ def test_bans_are_compared_with_chance() -> None:
         ((), "Give one of"),
         (("--table", "--cost"), "Give one of"),
         (("--table", "--byzantine", "8"), "fewer than half"),
+        (("--churn", "0.5"), "Less than half"),
         (("--table", "--radius", "0"), "a radius is above 0"),
     ],
 )

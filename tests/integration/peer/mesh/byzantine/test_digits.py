@@ -156,3 +156,22 @@ def test_a_peer_that_stands_still_for_a_while_rests_comes_back_and_is_not_banned
     state = company.state(1)
     assert not state.membership.banned
     assert len(state.membership.seats) == 4
+
+
+@pytest.mark.long
+def test_peers_go_on_with_the_same_bits_when_their_server_is_killed(company: ByzantineCompany) -> None:
+    company.serve(rounds=ENDLESS, min_available_clients=4, averaging={"patience": 3.0})
+    peers = [company.join() for _ in range(4)]
+    last = averaged(peers[0], LONG)["round"]
+    company.server.stop(signal.SIGKILL)
+    for peer in peers:
+        peer.expect("onward", LONG)
+    for peer in peers:
+        while averaged(peer, LONG, survivors=4)["round"] < last + 4:
+            pass
+    recorded = same_bits(peers)
+    assert set(range(last + 1, last + 4)) <= set(recorded)
+    state = company.state(1)
+    assert not state.membership.banned
+    assert len(state.membership.seats) == 4
+    assert any(one["event"] == "checking" for peer in peers for one in peer.seen)

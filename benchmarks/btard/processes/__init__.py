@@ -1,0 +1,1 @@
+"""Measures Byzantine meshes of real processes: a server, peers and pages."""
