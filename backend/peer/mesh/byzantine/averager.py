@@ -26,6 +26,7 @@ from backend.peer.mesh.byzantine.learner import PreparedRound
 from backend.peer.mesh.byzantine.membership_news import membership_news
 from backend.peer.mesh.byzantine.mesh_states import MeshStates
 from backend.peer.mesh.byzantine.round_signatures import RoundSignatures
+from backend.peer.mesh.byzantine.round_watch import RoundWatch
 from backend.peer.mesh.byzantine.state_transfer import StateTransfer
 from backend.peer.mesh.early_frames import EarlyFrames, GroupKey
 from backend.peer.mesh.result_signer import ResultSigner
@@ -40,7 +41,7 @@ from backend.wire.ban_evidence import TurnSaid
 from backend.wire.byzantine_bodies import CommitBody, encode_body
 from backend.wire.byzantine_messages import Say, Show, TellState
 from backend.wire.mesh_messages import Group
-from backend.wire.peer_messages import Attest, GroupFrame
+from backend.wire.peer_messages import Attest, GiveUp, GroupFrame
 
 MOST_ATTEMPTS = 3
 
@@ -89,6 +90,7 @@ class ByzantineAverager:
         self._exchanges: dict[GroupKey, ByzantineExchange] = {}
         self._early_frames: EarlyFrames[GroupFrame | Say] = EarlyFrames(links, declines)
         self._averaging: asyncio.Task[None] | None = None
+        self._watch: RoundWatch | None = None
         self._signer = ResultSigner(links, key, reporter, post)
 
     def average(self, order: Group, prepared: PreparedRound) -> None:
@@ -121,6 +123,10 @@ class ByzantineAverager:
             self._signer.add(client, frame)
         elif isinstance(frame, Say | Show) and key in self._exchanges:
             self._exchanges[key].frame_received(client, frame)
+        elif isinstance(frame, GiveUp):
+            if self._watch is not None and self._watch.key == key:
+                self._watch.failed(client)
+                self._transfer.wake()
         elif isinstance(frame, Say | Attest):
             self._early_frames.add(client, frame)
 
@@ -145,7 +151,7 @@ class ByzantineAverager:
             if self._links.local.client in seated:
                 active = await self._take_part(order, state, prepared)
             else:
-                active = await self._watch(order, state, prepared)
+                active = await self._follow(order, state, prepared)
         except GroupError as error:
             sentence = f"Round {order.round}: no result in this group. {error}"
             self._reporter.tell("failed", sentence, round=order.round, group=order.group)
@@ -191,11 +197,19 @@ class ByzantineAverager:
         except asyncio.CancelledError:
             self._exchanges.pop(key).close()
             raise
+        except GroupError as error:
+            self._tell_failure(order, state, str(error))
+            raise
         await self._keep(outcome)
         self._bans.round_ended(state, outcome.state, outcome.said)
         self._transfer.tell([one for one in order.members if one not in outcome.active])
         self._send(outcome.proof)
         return outcome.active
+
+    def _tell_failure(self, order: Group, state: AgreedState, reason: str) -> None:
+        """Tells members without a part in the round, who wait for its result."""
+        for client in set(order.members).difference(state.membership.present(state.round + 1)):
+            self._links.send(client, GiveUp(order.round, order.group, 0, reason[:500]))
 
     def _begin(self, key: GroupKey, exchange: ByzantineExchange) -> None:
         exchange.start()
@@ -219,12 +233,13 @@ class ByzantineAverager:
         await self._transfer.catch_up()
         return self._survivors(number)
 
-    async def _watch(self, order: Group, state: AgreedState, prepared: PreparedRound) -> Collection[str]:
+    async def _follow(self, order: Group, state: AgreedState, prepared: PreparedRound) -> Collection[str]:
         """Works without a seat: commits to its work to earn one, and takes the next state from others."""
         if self._links.local.client not in {seat.client for seat in state.membership.seats}:
             self._commit(order, state, prepared)
+        watch = self._watch = RoundWatch(order, state.membership.present(state.round + 1))
         until = asyncio.get_running_loop().time() + order.seconds
-        await self._transfer.follow(state.round + 1, until)
+        await self._transfer.follow(state.round + 1, until, lambda: watch.is_lost)
         return self._survivors(state.round + 1)
 
     def _commit(self, order: Group, state: AgreedState, prepared: PreparedRound) -> None:

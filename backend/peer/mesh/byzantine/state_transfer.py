@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from backend.peer.links.links import LinkManager
 from backend.peer.mesh.byzantine.contents import RoundContents
@@ -83,15 +83,22 @@ class StateTransfer:
             await self._wait(until - loop.time())
         return await self._adopt()
 
-    async def follow(self, number: int, until: float) -> bool:
-        """Waits for the state after round `number` until a time of the loop; returns whether it came."""
+    def wake(self) -> None:
+        """Has those who wait look again whether they still have to."""
+        self._heard.set()
+
+    async def follow(self, number: int, until: float, is_lost: Callable[[], bool]) -> bool:
+        """Waits for the state after round `number` until a time of the loop, or until the round `is_lost`.
+
+        Returns whether it came.
+        """
         loop = asyncio.get_running_loop()
         while True:
             self._heard.clear()
             await self._adopt()
             if self._states.newest is not None and self._states.newest.round >= number:
                 return True
-            if loop.time() >= until:
+            if loop.time() >= until or is_lost():
                 return False
             await self._wait(until - loop.time())
 

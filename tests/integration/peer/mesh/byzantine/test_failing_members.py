@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
 from tests.support.peer.byzantine_company import ByzantineCompany, averaged, same_bits
@@ -27,4 +29,31 @@ def test_a_peer_that_is_killed_in_a_round_and_started_again_at_once_takes_part_a
     averaged(again, LONG, survivors=4)
     averaged(peers[0], LONG, survivors=4)
     same_bits([*peers, failing, again])
+    assert not company.state(1).membership.banned
+
+
+def test_a_newcomer_does_not_wait_for_a_round_that_failed_for_most_members(company: ByzantineCompany) -> None:
+    company.serve(
+        rounds=ENDLESS,
+        min_available_clients=4,
+        deadline=3600,
+        byzantine={"probation": 1000},
+        averaging={"patience": 2.0},
+    )
+    faults = [company.home(number).with_suffix(".fault") for number in range(1, 5)]
+    peers = [company.join(fault=fault) for fault in faults]
+    averaged(peers[0], LONG)
+    newcomer = company.join()
+    newcomer.expect("probation", LONG)
+    for fault in faults[2:]:
+        fault.write_text("made stop")
+    for stopped in peers[2:]:
+        stopped.expect("fault", LONG)
+    # Its round may last an hour.
+    newcomer.expect("failed", LONG)
+    for stopped in peers[2:]:
+        stopped.process.send_signal(signal.SIGCONT)
+    averaged(newcomer, LONG)
+    averaged(peers[3], LONG, survivors=4)
+    same_bits([*peers, newcomer])
     assert not company.state(1).membership.banned

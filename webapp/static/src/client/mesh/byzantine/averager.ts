@@ -7,7 +7,7 @@ import { toHex } from "../../../core/crypto/bytes";
 import type { Identity } from "../../../core/crypto/keys";
 import { coinCommitment, NOTHING_BEFORE } from "../../../core/crypto/statements";
 import { cut } from "../../../core/numerics/butterfly/parts";
-import { later, messageOf } from "../../../core/user-messages";
+import { inEnglish, later, messageOf, type UserMessage } from "../../../core/user-messages";
 import type { TellState } from "../../../protocol/mesh/byzantine/encoded-state";
 import type { TurnSaid } from "../../../protocol/mesh/byzantine/evidence/ban-evidence";
 import { firstState } from "../../../protocol/mesh/byzantine/first-state";
@@ -28,6 +28,7 @@ import { ByzantineExchange, UnknownStateError } from "./exchange";
 import type { PreparedRound } from "./learner";
 import type { MeshStates } from "./mesh-states";
 import { RoundSignatures, type SayFrame } from "./round-signatures";
+import { RoundWatch } from "./round-watch";
 import type { ShowFrame } from "./shown-bytes";
 import type { ModelSize, StateTransfer } from "./state-transfer";
 
@@ -61,6 +62,7 @@ export class ByzantineAverager {
   readonly #options: ByzantineAveragerOptions;
   readonly #exchanges = new Map<string, ByzantineExchange>();
   readonly #early: EarlyFrames<GroupFrame | SayFrame>;
+  #watch: RoundWatch | null = null;
   /** The number of rounds that were left: what they find is not reported. */
   #left = 0;
 
@@ -123,6 +125,7 @@ export class ByzantineAverager {
     if (frame.type === "attest" && this.#options.results.isOf(frame))
       void this.#options.results.add(client, frame);
     else if ((frame.type === "say" || frame.type === "show") && exchange) exchange.receive(client, frame);
+    else if (frame.type === "give_up" && this.#watch?.failed(client, frame)) this.#options.transfer.wake();
     else if (frame.type === "say" || frame.type === "attest") this.#early.keep(client, frame);
   }
 
@@ -133,7 +136,7 @@ export class ByzantineAverager {
     const here = seated.filter((client) => order.members.includes(client));
     if (2 * here.length <= seated.length)
       throw new GroupError(later("This group leaves out most of the members with a seat."));
-    if (!seated.includes(this.#options.own)) return this.#watch(order, state, prepared);
+    if (!seated.includes(this.#options.own)) return this.#follow(order, state, prepared);
     return this.#exchange(order, state, prepared);
   }
 
@@ -191,11 +194,22 @@ export class ByzantineAverager {
       this.#options.tellServer(proof);
       return active;
     } catch (problem) {
-      if (!(problem instanceof UnknownStateError)) throw problem;
+      if (!(problem instanceof UnknownStateError)) {
+        this.#tellFailure(order, state, messageOf(problem));
+        throw problem;
+      }
       this.#options.transfer.want(problem.state);
       await this.#options.transfer.catchUp();
       return this.#survivors(state.round + 1);
     }
+  }
+
+  /** Tells members without a part in the round, who wait for its result. */
+  #tellFailure({ round, group, members }: GroupOrder, state: AgreedState, reason: UserMessage): void {
+    const seated = present(state.membership, state.round + 1);
+    const { links } = this.#options;
+    for (const client of members.filter((one) => !seated.includes(one)))
+      links.send(client, { type: "give_up", round, group, view: 0, reason: inEnglish(reason).slice(0, 500) });
   }
 
   #removed(state: AgreedState, client: string, why: Removal, said: TurnSaid | null): void {
@@ -215,12 +229,14 @@ export class ByzantineAverager {
   }
 
   /** Works without a seat: commits to its work to earn one, and takes the next state from others. */
-  async #watch(order: GroupOrder, state: AgreedState, prepared: PreparedRound): Promise<readonly string[]> {
+  async #follow(order: GroupOrder, state: AgreedState, prepared: PreparedRound): Promise<readonly string[]> {
     const { own, transfer } = this.#options;
     const until = now() + order.seconds;
     const hasSeat = state.membership.seats.some(({ client }) => client === own);
     if (!hasSeat) await this.#commit(order, state, prepared);
-    await transfer.follow(state.round + 1, until);
+    const watch = new RoundWatch(order, present(state.membership, state.round + 1));
+    this.#watch = watch;
+    await transfer.follow(state.round + 1, until, () => watch.isLost);
     return this.#survivors(state.round + 1);
   }
 

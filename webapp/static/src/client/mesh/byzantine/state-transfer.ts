@@ -67,6 +67,11 @@ export class StateTransfer {
   told(client: string, frame: TellState): void {
     this.#answered.add(client);
     if (frame.state.length > 0) this.#told.set(client, frame);
+    this.wake();
+  }
+
+  /** Has those who wait look again whether they still have to. */
+  wake(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const wake of waiting) wake();
@@ -94,14 +99,14 @@ export class StateTransfer {
     return this.#adopt();
   }
 
-  /** Waits for the state after a round until a time (seconds); returns whether it came. */
-  async follow(round: number, until: number): Promise<boolean> {
+  /** Waits for the state after a round until a time (seconds), or until it is lost; returns whether it came. */
+  async follow(round: number, until: number, isLost: () => boolean): Promise<boolean> {
     for (;;) {
       const heard = this.#wait(until);
       await this.#adopt();
       const { newest } = this.#options.states;
       if (newest !== null && newest.round >= round) return true;
-      if (now() >= until) return false;
+      if (now() >= until || isLost()) return false;
       await heard;
     }
   }
