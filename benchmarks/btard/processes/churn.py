@@ -71,7 +71,10 @@ async def _figures(plan: Churn, folder: Path) -> dict[str, Any]:
 
 @dataclass
 class _ChurnRun:
-    """Owns the members and the faults that are under way; `due` are still to come."""
+    """Owns the members and the faults that are under way; `due` are still to come.
+
+    `_away` has the fault of each member that fails by its place, and None until it happens.
+    """
 
     plan: Churn
     log: TextIO
@@ -79,7 +82,7 @@ class _ChurnRun:
     diary: ChurnDiary = field(default_factory=ChurnDiary)
     members: list[ChurnPeer | ChurnPage] = field(default_factory=list)
     due: list[tuple[str, str]] = field(default_factory=list)
-    _away: dict[int, tuple[str, str]] = field(default_factory=dict)
+    _away: dict[int, Fault | None] = field(default_factory=dict)
     _holders: dict[int, tuple[ChurnPage, str]] = field(default_factory=dict)
     _news: asyncio.Event = field(default_factory=asyncio.Event)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
@@ -128,19 +131,19 @@ class _ChurnRun:
             fitting = [
                 one
                 for one in self.members
-                if kind in one.faults and one.client in present and one.place not in self._away
+                if kind in one.faults and one.client in present and self._is_free(one)
             ]
             if fitting and self._arm(self.random.choice(fitting), kind, phase):
                 self.due.remove((kind, phase))
 
     def _settle(self) -> None:
         """Forgets who is back."""
-        for fault in self.diary.faults:
-            place = next(one.place for one in self.members if one.client == fault.client)
-            if fault.recovered and place in self._away and self.diary.is_here(fault.client):
-                is_later = fault.returned is not None or fault.client not in self.diary.present
-                if is_later:
-                    del self._away[place]
+        for place, fault in list(self._away.items()):
+            if fault is not None and self.diary.is_back(fault):
+                del self._away[place]
+
+    def _is_free(self, member: ChurnMember) -> bool:
+        return member.place not in self._away and member.place not in self._holders
 
     def _arm(self, member: ChurnPeer | ChurnPage, kind: str, phase: str) -> bool:
         if isinstance(member, ChurnPeer):
@@ -149,23 +152,21 @@ class _ChurnRun:
             holders = [
                 one
                 for one in self.members
-                if isinstance(one, ChurnPeer)
-                and one.client in self.diary.present
-                and one.place not in self._away
-                and one.place not in self._holders
+                if isinstance(one, ChurnPeer) and one.client in self.diary.present and self._is_free(one)
             ]
             if not holders:
                 return False
             holder = self.random.choice(holders)
             self._holders[holder.place] = (member, kind)
             holder.arm(phase, "hold")
-        self._away[member.place] = (kind, phase)
+        self._away[member.place] = None
         return True
 
     def _fault(self, member: ChurnMember, event: Event) -> None:
         failing, kind = self._holders.pop(member.place, (member, event["fault"]))
         fault = Fault(failing.client, kind, event["phase"], self.diary.number + 1)
         self.diary.faults.append(fault)
+        self._away[failing.place] = fault
         task = asyncio.create_task(self._play(failing, fault, member if member is not failing else None))
         self._tasks.add(task)
         task.add_done_callback(lambda _: self._news.set())
@@ -193,7 +194,7 @@ async def _mesh(plan: Churn, folder: Path) -> AsyncIterator[_ChurnRun]:
         {"probation": plan.probation, "audits": plan.audits},
         {"patience": plan.patience},
         rounds=_ENDLESS,
-        min_available_clients=members,
+        min_available_clients=members // 2 + 1,
     )
     async with AsyncExitStack() as stack:
         server = stack.enter_context(running(folder / "tasks", folder / "data", log=folder / "server.log"))

@@ -65,11 +65,9 @@ class ChurnDiary:
         """The newest round with a result."""
         return int(self.newest["round"]) if self.newest else 0
 
-    def is_here(self, client: str) -> bool:
-        """Whether the newest round ended with this client, or continues without it by the rules."""
-        return self.newest is not None and (
-            client in self.newest["active"] or client not in self.newest["present"]
-        )
+    def is_back(self, fault: Fault) -> bool:
+        """Whether a member took part again after its fault, or the others continue without it."""
+        return fault.recovered and (fault.returned is not None or fault.client not in self.present)
 
     def is_whole(self, clients: list[str]) -> bool:
         """Whether the newest round ended with exactly these clients, all with a seat."""
