@@ -110,10 +110,11 @@ async def retry_job(
     reporter: Teller,
     is_canceled: Callable[[], bool] = lambda: False,
     policy: RetryPolicy = JOB,
+    give_up_after: float = math.inf,
 ) -> T | None:
-    """Returns the result of a session's job, however long the server is unreachable; reports failures."""
+    """Returns the result of a session's job; reports failures. As `retry` otherwise."""
 
     def report(error: PeerError, pause: float) -> None:
         reporter.tell("trouble", f"{error} Trying again in {pause:.0f} s.")
 
-    return await retry(work, policy, report, is_canceled)
+    return await retry(work, policy, report, is_canceled, give_up_after)

@@ -5,6 +5,7 @@ Usage: `python -m tests.support.peer.lying_peer LIE peer join URL ...`. LIE is o
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from copy import copy
@@ -64,14 +65,14 @@ class ShardlessJudge(WorkJudge):
     """Asks the server for examples that it does not have, to do the work of others: no lie, but bad luck."""
 
     async def trained(
-        self, job: TrainingJob[Train], state: AgreedState, client: str
+        self, job: TrainingJob[Train], state: AgreedState, client: str, give_up_after: float = math.inf
     ) -> TrainingResult | None:
         states = self._states
         if client != self._links.local.client:
             self._states = copy(states)
             self._states.rules = msgspec.structs.replace(states.rules, shards=[NOWHERE])
         try:
-            return await super().trained(job, state, client)
+            return await super().trained(job, state, client, give_up_after)
         finally:
             self._states = states
 

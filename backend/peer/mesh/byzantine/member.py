@@ -60,7 +60,7 @@ class ByzantineMember:
         self._weights = weights
         self._states = MeshStates(rules, folder, address)
         self._transfer = StateTransfer(links, self._states, weights, contents, transfer, jobs)
-        judge = WorkJudge(jobs, self._states, weights, contents, transfer, links)
+        judge = WorkJudge(jobs, self._states, weights, contents, transfer, links, reporter)
         client, identity = links.local.client, identity_key(key)
         self._learner = ByzantineLearner(
             client, identity, self._states, self._transfer, judge, weights, sources, jobs, reporter

@@ -21,7 +21,8 @@ from backend.peer.mesh.byzantine.contents import RoundContents
 from backend.peer.mesh.byzantine.mesh_states import MeshStates, RoundWork
 from backend.peer.mesh.weight_transfer import WeightTransfer
 from backend.peer.mesh.weights import WeightCache
-from backend.peer.session.retry import JOB, retry
+from backend.peer.session.progress import Teller
+from backend.peer.session.retry import retry_job
 from backend.peer.training.trainer import TrainingResult
 from backend.peer.training.training_jobs import TrainingJob, TrainingJobs
 from backend.protocols.mesh.byzantine.drawn_work import agreed_plan, plan_of
@@ -56,6 +57,7 @@ class WorkJudge:
         contents: RoundContents,
         transfer: WeightTransfer,
         links: LinkManager,
+        reporter: Teller,
     ) -> None:
         self._jobs = jobs
         self._states = states
@@ -63,17 +65,28 @@ class WorkJudge:
         self._contents = contents
         self._transfer = transfer
         self._links = links
+        self._reporter = reporter
 
     async def trained(
-        self, job: TrainingJob[Train], state: AgreedState, client: str
+        self, job: TrainingJob[Train], state: AgreedState, client: str, give_up_after: float = math.inf
     ) -> TrainingResult | None:
-        """Does the work of `client` in the round after `state`; None if `job` ended. Raises PeerError."""
+        """Does the work of `client` in the round after `state`; None if `job` ended.
+
+        Repeats it while the server does not answer, which has the data. Raises PeerError, also after so many
+        seconds.
+        """
         rules = self._states.rules
         agreed = agreed_plan(rules, state.round + 1, state.weights)
         plan = plan_of(agreed, rules.shards, state.coin, client)
         whole = replace(job, order=plan, ends=math.inf)
-        result = await self._jobs.train(whole, rules.bundle, lambda _: None)
-        return result if result.steps == rules.steps and not job.aborted else None
+        result = await retry_job(
+            lambda: self._jobs.train(whole, rules.bundle, lambda _: None),
+            self._reporter,
+            job.stop.is_set,
+            give_up_after=give_up_after,
+        )
+        whole_work = result is not None and result.steps == rules.steps
+        return result if whole_work and not job.aborted else None
 
     async def judge(self, job: TrainingJob[Train], case: WorkCase) -> JudgedWork | None:
         """Judges the work of a case; None where this peer lacks what the work began from, or `job` ended."""
@@ -88,13 +101,7 @@ class WorkJudge:
         if shown is None:
             return JudgedWork(WorkFinding(case.target, case.round, "missing"), None)
         try:
-            own = await retry(
-                lambda: self.trained(job, work.base, case.target),
-                JOB,
-                lambda _error, _pause: None,
-                lambda: job.aborted,
-                give_up_after=_SECONDS,
-            )
+            own = await self.trained(job, work.base, case.target, _SECONDS)
         except (PeerError, BundleError, MemoryError) as error:
             why = str(error) or "There is not enough memory."
             return JudgedWork(WorkFinding(case.target, case.round, "unable"), None, why)
