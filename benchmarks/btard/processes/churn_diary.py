@@ -29,6 +29,7 @@ class ChurnDiary:
     newest: Event | None = None
     faults: list[Fault] = field(default_factory=list)
     failed: int = 0
+    ended: int = 0
     removed: Counter[str] = field(default_factory=Counter)
     _states: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
     _weights: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
@@ -43,6 +44,8 @@ class ChurnDiary:
                 self._take_standing(event)
             case "failed":
                 self.failed += 1
+            case "ended":
+                self.ended += 1
 
     def _take_standing(self, event: Event) -> None:
         number = event["round"]
@@ -90,6 +93,7 @@ class ChurnDiary:
         return {
             "rounds": self.number,
             "failed_attempts": self.failed,
+            "ended": self.ended,
             "faults": {kind: dict(sorted(by_phase[kind].items())) for kind in sorted(by_phase)},
             "banned_honest": max((one["banned"] for one in self._standings.values()), default=0),
             "different_bits": len(different),

@@ -80,6 +80,8 @@ class ChurnPeer:
         assert process.stdout is not None
         for line in process.stdout:
             self._loop.call_soon_threadsafe(self._take, json.loads(line))
+        if (code := process.wait(60.0)) != -signal.SIGKILL:
+            self._loop.call_soon_threadsafe(self._take, {"event": "ended", "code": code})
 
     def _take(self, event: Event) -> None:
         if event["event"] == "standing":
