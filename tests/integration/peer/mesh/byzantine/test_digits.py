@@ -161,6 +161,8 @@ def test_a_peer_that_stands_still_for_a_while_rests_comes_back_and_is_not_banned
 @pytest.mark.long
 def test_peers_go_on_with_the_same_bits_when_their_server_is_killed(company: ByzantineCompany) -> None:
     company.serve(rounds=ENDLESS, min_available_clients=4, averaging={"patience": 3.0})
+    for number in range(1, 5):
+        company.give_data(number)
     peers = [company.join() for _ in range(4)]
     last = averaged(peers[0], LONG)["round"]
     company.server.stop(signal.SIGKILL)
