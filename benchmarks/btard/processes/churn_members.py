@@ -105,13 +105,12 @@ class ChurnPeer:
         if fault == "stop":
             self._process.send_signal(signal.SIGCONT)
         else:
-            await asyncio.to_thread(self._process.wait, 60.0)
+            await asyncio.to_thread(self._reader.join)
             await self.start()
 
     async def end(self) -> None:
         """Kills it."""
         self._process.kill()
-        await asyncio.to_thread(self._process.wait, 60.0)
         await asyncio.to_thread(self._reader.join)
         assert self._process.stdout is not None
         self._process.stdout.close()
