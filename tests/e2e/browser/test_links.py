@@ -64,6 +64,29 @@ async def test_a_link_by_webrtc_goes_on_without_the_server(browser: Browser, ori
     assert (await ann.page.evaluate("told"))[-1] == f"up {BO} webrtc"
 
 
+# The next question of a connection ends the attempt at it: the server says that it cannot reach the other page.
+END_ATTEMPT = """other => {
+  const { setLocalDescription } = RTCPeerConnection.prototype;
+  RTCPeerConnection.prototype.setLocalDescription = function () {
+    RTCPeerConnection.prototype.setLocalDescription = setLocalDescription;
+    const asked = setLocalDescription.call(this);
+    hear(other, "unreachable", "");
+    return asked;
+  };
+}"""
+
+
+async def test_an_attempt_that_ends_while_the_browser_answers_does_not_prevent_the_next_one(
+    browser: Browser, origin: str
+) -> None:
+    switch = Switch()
+    ann = await page_peer(browser, origin, switch, ANN, ("webrtc",))
+    bo = await page_peer(browser, origin, switch, BO, ("webrtc",))
+    await ann.page.evaluate(END_ATTEMPT, BO)
+    await asyncio.gather(ann.introduce(switch), bo.introduce(switch))
+    await asyncio.gather(ann.linked(BO, "webrtc"), bo.linked(ANN, "webrtc"))
+
+
 async def test_who_closes_the_page_is_gone_and_comes_back_over_a_new_link(
     browser: Browser, origin: str
 ) -> None:

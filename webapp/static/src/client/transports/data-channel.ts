@@ -18,6 +18,11 @@ export class DataChannelLink implements Channel {
   #early: (Candidate | null)[] = [];
   #open = false;
   #ended = false;
+  #resolveEnd: () => void = () => undefined;
+  /** Browsers never answer what a connection was asked when it is closed: who waits must not wait for that alone. */
+  readonly #end = new Promise<void>((resolve) => {
+    this.#resolveEnd = resolve;
+  });
 
   constructor(
     readonly session: Uint8Array,
@@ -46,10 +51,14 @@ export class DataChannelLink implements Channel {
 
   /** Sends the first description of the session. */
   async begin(): Promise<void> {
-    await this.#describe();
+    await Promise.race([this.#describe(), this.#end]);
   }
 
   async receiveSignal(body: SignalBody): Promise<void> {
+    await Promise.race([this.#apply(body), this.#end]);
+  }
+
+  async #apply(body: SignalBody): Promise<void> {
     if (this.#ended) return;
     if (body.kind === "candidate") await this.#candidate(body.body);
     if (body.kind !== "description" || this.#peer.remoteDescription !== null) return;
@@ -73,6 +82,7 @@ export class DataChannelLink implements Channel {
     this.#ended = true;
     this.#open = false;
     this.#peer.close();
+    this.#resolveEnd();
   }
 
   #channel(name: string, id: number): RTCDataChannel {
