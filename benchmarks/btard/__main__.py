@@ -8,11 +8,14 @@ Usage: python -m benchmarks.btard --table [--task digits|cifar10] [--peers 16] [
        python -m benchmarks.btard --owner-lies --colluders 6
        python -m benchmarks.btard --sybil 40 --compute 4
        python -m benchmarks.btard --cost --peers 8 16 --parameters 100000 1000000
+       python -m benchmarks.btard --attack sign [--browsers 2] [--rounds 1500] [--start 300] [--patience 5]
+           [--radius-times 10] [--clean-processes] [--figure FILE.svg] [--runs-in FOLDER]
        python -m benchmarks.btard --churn 0.3 [--seed N]
 
-Each takes --json. Members run the machine of docs/decisions/0101-byzantine-rounds.md in virtual time, without
-signatures, and validators do their targets' work again; --churn runs a real server, peers and pages. The
-fields are explained in docs/reference/benchmarks.md.
+Each takes --json. With --attack and --churn members are real processes: peers with TensorFlow, pages of
+Chromium, and their server. Elsewhere they run the machine of docs/decisions/0101-byzantine-rounds.md in
+virtual time, without signatures, and validators do their targets' work again. The fields are explained in
+docs/reference/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -32,14 +35,16 @@ os.environ.update(ONE_CORE)
 from backend.errors import MingaError
 from benchmarks.btard.ban_rounds import ban_rows
 from benchmarks.btard.lying_members import LIES, STRATEGIES, lies_row, sybil_row
-from benchmarks.btard.picture_task import TASKS, open_task
+from benchmarks.btard.picture_task import TASKS, PictureTask, open_task
 from benchmarks.btard.processes.churn import Churn, churn_figures
 from benchmarks.btard.round_costs import cost_rows
 from benchmarks.btard.table import DEFENCES, Table, rows, run_table, summary, text_table
-from benchmarks.btard.work_attacks import ATTACKS
+from benchmarks.btard.trial import Trial
+from benchmarks.btard.work_attacks import ATTACKS, AttackPlan
 
 # Rounds of a training of each kind, where none are given.
 _TABLE_ROUNDS, _LIES_ROUNDS, _SYBIL_ROUNDS, _SYBIL_PEERS = 900, 200, 500, 8
+_PROCESS_ROUNDS = 1500
 
 
 def main() -> int:
@@ -68,6 +73,8 @@ def _figures(options: argparse.Namespace) -> dict[str, Any]:
         return {"rows": cost_rows(options.peers, options.parameters)}
     task = open_task(options.task)
     settings = {"task": task.name, "parameters": task.parameters, "peers": peers}
+    if options.attack:
+        return settings | {"byzantine": options.byzantine, "rows": [_process_row(options, task)]}
     if options.validators is not None and not options.table:
         found = ban_rows(task, peers, options.byzantine, options.validators, options.runs)
         return settings | {"byzantine": options.byzantine, "rows": found}
@@ -104,6 +111,34 @@ def _figures(options: argparse.Namespace) -> dict[str, Any]:
     return settings | summary(found, options.byzantine) | {"rows": found}
 
 
+def _process_row(options: argparse.Namespace, task: PictureTask) -> dict[str, Any]:
+    # Brings with it all that a peer needs, and a browser's driver.
+    from benchmarks.btard.processes.comparison import ProcessComparison, comparison_figure, comparison_row
+
+    trial = Trial(
+        task,
+        options.rounds or _PROCESS_ROUNDS,
+        options.seed,
+        peers=options.peers[0],
+        byzantine=options.byzantine,
+        attack=AttackPlan(options.attack, options.start, options.every[0]),
+        radius=options.radius,
+        validators=options.validators[0] if options.validators else 1,
+    )
+    comparison = ProcessComparison(
+        trial,
+        options.browsers,
+        options.patience,
+        options.radius_times,
+        options.clean_processes,
+        options.runs_in,
+    )
+    results = comparison.results()
+    if options.figure is not None:
+        options.figure.write_text(comparison_figure(comparison, results), "utf-8")
+    return comparison_row(comparison, results)
+
+
 def _print(figures: dict[str, Any]) -> None:
     found = figures["rows"]
     if "defence" in found[0]:
@@ -116,17 +151,23 @@ def _print(figures: dict[str, Any]) -> None:
 
 def _refusal(options: argparse.Namespace) -> str | None:
     """Returns what is wrong with the options, None if nothing is."""
-    chosen = [options.table, options.cost, bool(options.sybil), bool(options.lies), options.churn]
-    if sum(map(bool, chosen)) + (options.validators is not None and not options.table) != 1:
-        return "Give one of --table, --validators, --lies, --sybil, --churn and --cost."
+    chosen = [options.table, options.cost, bool(options.sybil), bool(options.lies), bool(options.attack)]
+    alone = options.validators is not None and not (options.table or options.attack)
+    if sum(map(bool, [*chosen, options.churn])) + alone != 1:
+        return "Give one of --table, --validators, --lies, --sybil, --cost, --attack and --churn."
+    if options.attack and not 0 <= options.browsers < min(options.peers) - options.byzantine:
+        return "Browsers are honest, and one honest member at least is a peer: give fewer."
+    if options.figure is not None and options.figure.suffix != ".svg":
+        return "A figure is an SVG: name a file that ends in .svg."
     liars = options.colluders + 1 if options.lies else options.byzantine
     if not 0 <= options.churn < 0.5:
         return "Less than half of the members may be away at a time."
     if min(options.peers) < 4 or not (options.cost or 1 <= 2 * liars < min(options.peers)):
         return "Give at least 4 peers; fewer than half of them, and one at least, are liars."
-    counts = (options.seeds, options.runs, options.compute, *options.starts, *options.every)
-    if min(counts) < 1 or (options.radius is not None and not options.radius > 0):
-        return "Counts are 1 or more, and a radius is above 0."
+    counts = (options.seeds, options.runs, options.compute, options.start, *options.starts, *options.every)
+    above = [one for one in (options.radius, options.radius_times, options.patience) if one is not None]
+    if min(counts) < 1 or not all(one > 0 for one in above):
+        return "Counts are 1 or more, and a radius is above 0, as are its factor and a patience."
     return None
 
 
@@ -162,8 +203,19 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--colluders", type=int, default=6, help="liars beside one that lies")
     parser.add_argument("--compute", type=int, default=4, help="updates a round that the Sybils' owner makes")
     parser.add_argument("--parameters", type=int, nargs="+", default=[100_000, 1_000_000])
+    _add_process_options(parser)
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
     return parser.parse_args()
+
+
+def _add_process_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--attack", choices=ATTACKS, help="real processes, under this attack")
+    parser.add_argument("--browsers", type=int, default=0, help="honest members that are pages of Chromium")
+    parser.add_argument("--start", type=int, default=300, help="of --attack: the first attacked round")
+    parser.add_argument("--patience", type=float, default=5.0, help="of --attack: that of members, seconds")
+    parser.add_argument("--radius-times", type=float, help="of --attack: a fixed radius that much too large")
+    parser.add_argument("--clean-processes", action="store_true", help="real ones without an attack, too")
+    parser.add_argument("--figure", type=Path, help="of --attack: draws the curves into this SVG")
 
 
 if __name__ == "__main__":

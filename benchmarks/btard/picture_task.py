@@ -27,6 +27,8 @@ TASKS = ("digits", "cifar10")
 SHARD = 100
 _HELD_OUT, _SPLIT_SEED = 297, 8
 _PICTURES, _TEST_PICTURES = 10_000, 2000
+# Levels of a photograph's pixels.
+_MIDDLE, _UNIT = 120.0, 64.0
 
 
 @dataclass(frozen=True)
@@ -40,13 +42,23 @@ class Pictures:
 class PictureTask:
     """A task with `hidden` units, trained at the outer `rate`.
 
-    `train` is cut into public shards; accuracy is that of `held_out`.
+    `train` is cut into public shards; accuracy is that of `held_out`. An `x` of 0 is the level `middle` of a
+    pixel, and one of 1 is `unit` levels above it.
     """
 
     def __init__(
-        self, name: str, train: Pictures, held_out: Pictures, hidden: int, rate: float = 0.1
+        self,
+        name: str,
+        train: Pictures,
+        held_out: Pictures,
+        hidden: int,
+        rate: float = 0.1,
+        *,
+        middle: float = 0.0,
+        unit: float = 16.0,
     ) -> None:
         self.name, self.train, self.held_out, self.rate = name, train, held_out, rate
+        self.hidden, self.middle, self.unit = hidden, middle, unit
         inputs = train.x.shape[1]
         self._shapes = [(inputs, hidden), (hidden,), (hidden, CLASSES), (CLASSES,)]
         self._ends = [0, *np.cumsum([int(np.prod(shape)) for shape in self._shapes]).tolist()]
@@ -61,6 +73,11 @@ class PictureTask:
         """The number of public shards."""
         return len(self.train.y) // SHARD
 
+    def pixels(self) -> NDArray[np.uint8]:
+        """Returns the levels [n, values] of the training examples."""
+        levels: NDArray[np.uint8] = np.rint(self.train.x * self.unit + self.middle).astype(np.uint8)
+        return levels
+
     def first_weights(self, seed: int) -> Vector:
         """Returns the weights that a training begins with (He et al. 2015)."""
         random = np.random.default_rng([seed, 1])
@@ -73,7 +90,7 @@ class PictureTask:
 
     def update(self, weights: Vector, rows: NDArray[np.int64], labels: NDArray[np.int64]) -> Vector:
         """Returns what a step on the examples `rows` adds to `weights` [P]; `labels` are those of all."""
-        first, first_bias, second, second_bias = self._layers(weights)
+        first, first_bias, second, second_bias = self.layers(weights)
         x, y = self.train.x[rows], labels[rows]
         with np.errstate(all="ignore"):
             hidden = np.maximum(x @ first + first_bias, 0.0)
@@ -87,13 +104,14 @@ class PictureTask:
 
     def accuracy(self, weights: Vector) -> float:
         """Returns the share of held-out examples that are classified right."""
-        first, first_bias, second, second_bias = self._layers(weights)
+        first, first_bias, second, second_bias = self.layers(weights)
         with np.errstate(all="ignore"):
             hidden = np.maximum(self.held_out.x @ first + first_bias, 0.0)
             found = np.argmax(hidden @ second + second_bias, axis=1)
         return float((found == self.held_out.y).mean())
 
-    def _layers(self, weights: Vector) -> list[Vector]:
+    def layers(self, weights: Vector) -> list[Vector]:
+        """Returns the kernels and biases of both layers, of all weights [P]."""
         parts = [weights[start:end] for start, end in pairwise(self._ends)]
         return [part.reshape(shape) for part, shape in zip(parts, self._shapes, strict=True)]
 
@@ -106,7 +124,15 @@ def open_task(name: str) -> PictureTask:
     train, test = data / "cifar10_train.zip", data / "cifar10_test.zip"
     if not (train.is_file() and test.is_file()):
         raise DataError(f"There is no CIFAR-10 in {data}; set MINGA_DATA to the folder with the real data.")
-    return PictureTask(name, _photographs(train, _PICTURES), _photographs(test, _TEST_PICTURES), 32, 0.02)
+    return PictureTask(
+        name,
+        _photographs(train, _PICTURES),
+        _photographs(test, _TEST_PICTURES),
+        32,
+        0.02,
+        middle=_MIDDLE,
+        unit=_UNIT,
+    )
 
 
 def _digits() -> PictureTask:
@@ -135,7 +161,7 @@ def _photographs(archive: Path, count: int) -> Pictures:
         for number, label in enumerate(sorted({name.partition("/")[0] for name in names})):
             for name in [one for one in names if one.startswith(f"{label}/")][: count // CLASSES]:
                 picture = np.asarray(Image.open(io.BytesIO(images.read(name))), np.float32)
-                x.append((picture.ravel() - 120.0) / 64.0)
+                x.append((picture.ravel() - _MIDDLE) / _UNIT)
                 y.append(number)
     order = np.random.default_rng(0).permutation(len(y))
     return Pictures(np.stack(x)[order], np.array(y, np.int64)[order])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
 
@@ -19,7 +19,7 @@ from benchmarks.btard.picture_task import CLASSES, SHARD, PictureTask
 from benchmarks.btard.work_attacks import AttackPlan, WorkAttack
 
 _SEEDS = 1 << 31
-_KIND, _MOMENTUM = "nesterov", 0.9
+_KIND, MOMENTUM = "nesterov", 0.9
 # Accuracy is measured after so many rounds, and counts in the last tenth of them.
 MEASURED = 10
 
@@ -70,10 +70,13 @@ class Trial:
             weights, self.rows(coin, client), CLASSES - 1 - labels if mislabelled else labels
         )
 
+    def rate(self, number: int) -> float:
+        """Returns the learning rate of round `number`."""
+        return self.task.rate * 0.5 * (1.0 + math.cos(math.pi * (number - 1) / self.rounds))
+
     def outer(self, number: int, mean: Vector, weights: Vector, slots: Vector) -> tuple[Vector, Vector]:
         """Returns weights [P] and momentum after the outer step of round `number` by the mean update [P]."""
-        rate = self.task.rate * 0.5 * (1.0 + math.cos(math.pi * (number - 1) / self.rounds))
-        step, velocity = outer_step(_KIND, rate, _MOMENTUM, mean, len(mean), slots)
+        step, velocity = outer_step(_KIND, self.rate(number), MOMENTUM, mean, len(mean), slots)
         with np.errstate(all="ignore"):
             return weights + step, velocity
 
@@ -120,6 +123,7 @@ def _bounds(parameters: int, parts: int) -> list[int]:
 class TrialResult:
     """The `curve` has the accuracy after every tenth round; `rounds_to_last_ban` count from the attack.
 
+    `radii` are those after the same rounds, per root of a part's size, where there are any.
     `banned` are all, `banned_honest` those of them that are no liars. `different_bits` counts members and
     rounds with other weights than the agreed ones, `lost` rounds without a result, `exchanges` rounds in
     which all statements were exchanged.
@@ -132,6 +136,7 @@ class TrialResult:
     different_bits: int = 0
     lost: int = 0
     exchanges: int = 0
+    radii: list[float] = field(default_factory=list)
 
     @property
     def accuracy(self) -> float:

@@ -20,7 +20,7 @@ def train_undefended(trial: Trial, clipped: bool) -> TrialResult:
         np.zeros(0, np.float32),
         trial.radius or 0.0,
     )
-    attack, curve, lost = trial.work_attack(), list[float](), 0
+    attack, curve, radii, lost = trial.work_attack(), list[float](), list[float](), 0
     for number in range(1, trial.rounds + 1):
         coin = hashlib.sha256(f"{trial.seed} {number}".encode()).digest()
         true, mislabelled = trial.trained(dict.fromkeys(trial.names, weights), coin)
@@ -35,7 +35,8 @@ def train_undefended(trial: Trial, clipped: bool) -> TrialResult:
             radius = trial.radius or measured
         if number % MEASURED == 0:
             curve.append(trial.task.accuracy(weights))
-    return TrialResult(curve, lost=lost)
+            radii.append(radius)
+    return TrialResult(curve, lost=lost, radii=radii)
 
 
 def _mean(rows: Vector) -> Vector:

@@ -16,6 +16,8 @@ from backend.numerics.vectors import Vector
 
 LABEL = "label"
 ATTACKS = ("sign", "random", LABEL, "delayed", "ipm-0.1", "ipm-0.6", "alie")
+# For these the liars must know what the honest members send.
+INFORMED = ("ipm-0.1", "ipm-0.6", "alie")
 _SCALE = 1000.0
 # Rounds; the paper's attackers send gradients that are 1,000 steps old, in trainings twelve times as long.
 DELAY = 100
@@ -49,7 +51,7 @@ class WorkAttack:
     def __init__(self, plan: AttackPlan, liars: Collection[str], seed: int) -> None:
         """Raises KeyError for a name that is none of ATTACKS."""
         self._plan, self._liars = plan, frozenset(liars)
-        self._attack = None if plan.name == LABEL else _update_attack(plan.name, seed)
+        self._attack = None if plan.name == LABEL else update_attack(plan.name, seed)
         self._earlier: deque[dict[str, Vector]] = deque(maxlen=DELAY if plan.name == "delayed" else 1)
 
     def sent(
@@ -74,7 +76,8 @@ class WorkAttack:
         return {**trained, **dict(zip(liars, forged, strict=True))}
 
 
-def _update_attack(name: str, seed: int) -> UpdateAttack:
+def update_attack(name: str, seed: int) -> UpdateAttack:
+    """Returns the attack `name`, which is one of ATTACKS but LABEL. Raises KeyError for another one."""
     return {
         "sign": sign_flip(_SCALE),
         "random": random_direction(_SCALE, seed),

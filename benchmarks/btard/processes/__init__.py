@@ -1,1 +1,1 @@
-"""Measures Byzantine meshes of real processes: a server, peers and pages."""
+"""Measures Byzantine meshes of real processes: a server, peers with TensorFlow, and pages of browsers."""

@@ -21,9 +21,12 @@ Report = dict[str, Any]
 
 
 class ByzantineCompany:
-    """A server, which may be started again, and its peers, each with a home of its own in `folder`."""
+    """A server, which may be started again, and its peers, each with a home of its own in `folder`.
 
-    def __init__(self, stack: ExitStack, folder: Path, built: Path) -> None:
+    `built` is the gallery's folder of the digits, for `serve`.
+    """
+
+    def __init__(self, stack: ExitStack, folder: Path, built: Path | None = None) -> None:
         self._stack = stack
         self._folder = folder
         self._built = built
@@ -32,9 +35,14 @@ class ByzantineCompany:
 
     def serve(self, **settings: Any) -> None:
         """Starts the server; `settings` as in `write_byzantine_digits`."""
+        assert self._built is not None
         write_byzantine_digits(self._built, self._folder / "tasks" / "digits", **settings)
+        self.serve_written("digits")
+
+    def serve_written(self, name: str) -> None:
+        """Starts the server of the only task, which is in the folder `tasks` already."""
         self.server = self._stack.enter_context(running(self._folder / "tasks", self._folder / "data"))
-        assert [task["name"] for task in self.server.report["tasks"]] == ["digits"]
+        assert [task["name"] for task in self.server.report["tasks"]] == [name], self.server.report
 
     def join(
         self,
@@ -42,14 +50,14 @@ class ByzantineCompany:
         home: Path | None = None,
         *,
         transport: str = "websocket",
-        fault: Path | None = None,
+        runner: Sequence[str] = (),
     ) -> Peer:
-        """Starts one more peer, or one again at the `home` that it had; it fails where `fault` says."""
+        """Starts one more peer, or one again at the `home` that it had; `runner` is that of peers."""
         self._count += 1
-        listening = ("--listen", "127.0.0.1:0") if transport == "websocket" else ()
+        listening = () if transport == "webrtc" else ("--listen", "127.0.0.1:0")
         words = (self.server.url, *listening, "--transport", transport)
-        where = home or self.home(self._count)
-        return self._stack.enter_context(joined(where, *words, liar=liar, fault=fault))
+        home = home or self.home(self._count)
+        return self._stack.enter_context(joined(home, *words, liar=liar, runner=runner))
 
     def give_data(self, number: int) -> None:
         """Puts all data of the task into the cache of the peer of that number, before it joins."""

@@ -8,7 +8,7 @@ import queue
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,8 @@ class Peer:
     """`minga peer join` with its own home; its reports are read while it runs.
 
     Its updates are written to `witness`, if given (tests/support/peer/update_witness.py). It may be a `liar`
-    (tests/support/peer/lying_peer.py), or fail where its file `fault` says
-    (tests/support/peer/failing_peer.py).
+    (tests/support/peer/lying_peer.py). A `runner`, a module and its first arguments, runs the command in its
+    own way.
     """
 
     def __init__(
@@ -32,15 +32,15 @@ class Peer:
         *words: str,
         witness: Path | None = None,
         liar: str | None = None,
-        fault: Path | None = None,
+        runner: Sequence[str] = (),
     ) -> None:
-        module, first, preload = "backend", [], Preload.PEER
+        module, first, preload = "backend", list[str](), Preload.PEER
         if witness is not None:
             module, first, preload = "tests.support.peer.update_witness", [str(witness)], Preload.TENSORFLOW
         if liar is not None:
-            module, first, preload = "tests.support.peer.lying_peer", [liar], Preload.TENSORFLOW
-        if fault is not None:
-            module, first, preload = "tests.support.peer.failing_peer", [str(fault)], Preload.TENSORFLOW
+            runner = ("tests.support.peer.lying_peer", liar)
+        if runner:
+            (module, *first), preload = runner, Preload.TENSORFLOW
         words_after = ["--json", "--cache-dir", str(home / "cache"), "--device", "cpu"]
         self._log = evidence.log_file("peer")
         environment = {**os.environ, "HOME": str(home)}
@@ -60,10 +60,15 @@ class Peer:
         """Returns the next report of `event`."""
         end = time.monotonic() + seconds
         while True:
-            news = self._news.get(timeout=max(0.0, end - time.monotonic()))
-            self.seen.append(news)
+            news = self.next(max(0.0, end - time.monotonic()))
             if news["event"] == event:
                 return news
+
+    def next(self, seconds: float = PATIENCE) -> dict[str, Any]:
+        """Returns the next report. Raises queue.Empty if none comes."""
+        news = self._news.get(timeout=seconds)
+        self.seen.append(news)
+        return news
 
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Signals it to end; returns its exit code."""
@@ -85,11 +90,11 @@ def joined(
     *words: str,
     witness: Path | None = None,
     liar: str | None = None,
-    fault: Path | None = None,
+    runner: Sequence[str] = (),
 ) -> Iterator[Peer]:
     """Yields a peer that is killed at the end if it still runs."""
     home.mkdir(exist_ok=True)
-    peer = Peer(home, *words, witness=witness, liar=liar, fault=fault)
+    peer = Peer(home, *words, witness=witness, liar=liar, runner=runner)
     try:
         yield peer
     finally:

@@ -63,6 +63,8 @@ def test_bans_are_compared_with_chance() -> None:
         (("--table", "--byzantine", "8"), "fewer than half"),
         (("--churn", "0.5"), "Less than half"),
         (("--table", "--radius", "0"), "a radius is above 0"),
+        (("--attack", "sign", "--browsers", "9"), "give fewer"),
+        (("--attack", "sign", "--figure", "curves.png"), "ends in .svg"),
     ],
 )
 def test_bad_arguments_are_refused_in_words(words: tuple[str, ...], sentence: str) -> None:

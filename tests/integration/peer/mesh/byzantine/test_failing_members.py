@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -14,12 +15,17 @@ pytestmark = [pytest.mark.tensorflow, pytest.mark.long]
 ENDLESS = 100_000
 
 
+def failing_at(fault: Path) -> tuple[str, str]:
+    """Returns the runner of a peer that fails where the file `fault` says."""
+    return "tests.support.peer.failing_peer", str(fault)
+
+
 def test_a_peer_that_is_killed_in_a_round_and_started_again_at_once_takes_part_again(
     company: ByzantineCompany,
 ) -> None:
     company.serve(rounds=ENDLESS, min_available_clients=4, averaging={"patience": 2.0})
     fault = company.home(4).with_suffix(".fault")
-    *peers, failing = [company.join(fault=fault if number == 3 else None) for number in range(4)]
+    *peers, failing = [company.join(runner=failing_at(fault) if number == 3 else ()) for number in range(4)]
     averaged(failing, LONG)
     fault.write_text("made kill")
     failing.expect("fault", LONG)
@@ -41,7 +47,7 @@ def test_a_newcomer_does_not_wait_for_a_round_that_failed_for_most_members(compa
         averaging={"patience": 2.0},
     )
     faults = [company.home(number).with_suffix(".fault") for number in range(1, 5)]
-    peers = [company.join(fault=fault) for fault in faults]
+    peers = [company.join(runner=failing_at(fault)) for fault in faults]
     averaged(peers[0], LONG)
     newcomer = company.join()
     newcomer.expect("probation", LONG)
