@@ -64,7 +64,7 @@ async def test_a_link_by_webrtc_goes_on_without_the_server(browser: Browser, ori
     assert (await ann.page.evaluate("told"))[-1] == f"up {BO} webrtc"
 
 
-# The next question of a connection ends the attempt at it: the server says that it cannot reach the other page.
+# The next question of a connection ends the attempt: the server says that it cannot reach the other page.
 END_ATTEMPT = """other => {
   const { setLocalDescription } = RTCPeerConnection.prototype;
   RTCPeerConnection.prototype.setLocalDescription = function () {

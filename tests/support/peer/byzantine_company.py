@@ -61,6 +61,7 @@ class ByzantineCompany:
 
     def give_data(self, number: int) -> None:
         """Puts all data of the task into the cache of the peer of that number, before it joins."""
+        assert self._built is not None
         cache = self.home(number) / "cache"
         cache.mkdir(parents=True)
         for path in (self._built / "built/shards").glob("*.shard"):

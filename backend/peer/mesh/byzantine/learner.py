@@ -10,7 +10,7 @@ from backend.numerics.vectors import Vector
 from backend.peer.mesh.averager import TrainedWork
 from backend.peer.mesh.byzantine.mesh_states import MeshStates
 from backend.peer.mesh.byzantine.state_transfer import StateTransfer
-from backend.peer.mesh.byzantine.work_judge import WorkJudge
+from backend.peer.mesh.byzantine.work_judge import JudgedWork, WorkJudge
 from backend.peer.mesh.weight_transfer import WeightSources
 from backend.peer.mesh.weights import WeightCache
 from backend.peer.session.progress import Teller
@@ -19,10 +19,17 @@ from backend.peer.training.trainer import TrainingResult
 from backend.peer.training.training_jobs import TrainingJob, TrainingJobs
 from backend.protocols.mesh.byzantine.first_state import first_state
 from backend.protocols.mesh.byzantine.roles import roles_of
-from backend.protocols.mesh.byzantine.state import UNABLE_ROUNDS, AgreedState, WorkCase
+from backend.protocols.mesh.byzantine.state import UNABLE_ROUNDS, AgreedState
 from backend.wire.byzantine_bodies import WorkFinding
 from backend.wire.mesh_messages import Entered
 from backend.wire.messages import Train
+
+_FOUND = {
+    "same": "is the same as done here",
+    "doubtful": "differs from what was done here, but not enough to be wrong",
+    "other": "is not what was to be done",
+    "missing": "was not shown",
+}
 
 
 @dataclass(frozen=True)
@@ -86,9 +93,9 @@ class ByzantineLearner:
             self._tell(job, f"checking the work of {case.target[:6]} in its round {case.round}", "checking")
             judged = await self._judge.judge(job, case)
             if judged is not None:
+                self._tell_judged(job, judged)
                 judgements.append(judged.finding)
                 result = judged.result or result
-                self._tell_unable(job, case, judged.problem)
         works = self._client not in roles.audits
         own = await self._own(job, state) if works or result is None else None
         result = own or result
@@ -117,14 +124,30 @@ class ByzantineLearner:
         self._weights.keep(sha256, content)
         return first_state(self._states.rules, bytes.fromhex(sha256), {self._client: self._identity})
 
-    def _tell_unable(self, job: TrainingJob[Train], case: WorkCase, problem: str) -> None:
-        if problem:
-            number, target = job.order.round, case.target
-            sentence = (
-                f"Round {number}: this peer could not check the work of {target[:6]}: {problem} "
-                f"Others check for the next {UNABLE_ROUNDS} rounds."
-            )
-            self._reporter.tell("unable", sentence, round=number, client=target)
+    def _tell_unable(self, number: int, target: str, problem: str) -> None:
+        sentence = (
+            f"Round {number}: this peer could not check the work of {target[:6]}: {problem} "
+            f"Others check for the next {UNABLE_ROUNDS} rounds."
+        )
+        self._reporter.tell("unable", sentence, round=number, client=target)
+
+    def _tell_judged(self, job: TrainingJob[Train], judged: JudgedWork) -> None:
+        case, number = judged.finding, job.order.round
+        if case.found == "unable":
+            self._tell_unable(number, case.target, judged.problem)
+            return
+        sentence = (
+            f"Round {number}: the work of {case.target[:6]} in its round {case.round} {_FOUND[case.found]}."
+        )
+        self._reporter.tell(
+            "checked",
+            sentence,
+            round=number,
+            target=case.target,
+            work=case.round,
+            found=case.found,
+            distance=judged.distance,
+        )
 
     def _tell(self, job: TrainingJob[Train], what: str, kind: str) -> None:
         self._reporter.tell(kind, f"Round {job.order.round}: {what}.", round=job.order.round)

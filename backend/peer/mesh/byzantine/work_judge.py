@@ -38,12 +38,14 @@ _SECONDS = 10.0
 class JudgedWork:
     """What was found, and the training that was done to find it; none where there was nothing to compare.
 
-    `problem` says why this peer was unable to find anything.
+    `problem` says why this peer was unable to find anything. `distance` is that of the shown work from the
+    work done again, as in `likeness`; None where bytes decide.
     """
 
     finding: WorkFinding
     result: TrainingResult | None
     problem: str = ""
+    distance: float | None = None
 
 
 class WorkJudge:
@@ -107,10 +109,10 @@ class WorkJudge:
             return JudgedWork(WorkFinding(case.target, case.round, "unable"), None, why)
         if own is None:
             return None
-        found = await asyncio.to_thread(self._compared, own.update, shown, len(pieces))
+        found, distance = await asyncio.to_thread(self._compared, own.update, shown, len(pieces))
         if found == "same" and not await self._checks_are_right(work, case.target, shown):
             found = "other"
-        return JudgedWork(WorkFinding(case.target, case.round, found), own)
+        return JudgedWork(WorkFinding(case.target, case.round, found), own, distance=distance)
 
     async def _shown(self, work: RoundWork, target: str) -> list[bytes] | None:
         """Returns the bytes of the pieces that a member committed to, from it or from who else has them."""
@@ -158,7 +160,7 @@ class WorkJudge:
 
         return await asyncio.to_thread(are_right)
 
-    def _compared(self, update: Vector, pieces: Sequence[bytes], parts: int) -> Judged:
+    def _compared(self, update: Vector, pieces: Sequence[bytes], parts: int) -> tuple[Judged, float | None]:
         # Values that are not finite count as zeros on both sides.
         sizes = part_jobs.part_sizes(len(update), parts)
         own, shown = (
@@ -167,6 +169,6 @@ class WorkJudge:
         )
         allowed = self._states.rules.tolerance
         if allowed is None:
-            return "same" if own.tobytes() == shown.tobytes() else "other"
-        tolerance = Tolerance(allowed.distance, allowed.cosine, allowed.blame)
-        return agreement(likeness(own, shown), tolerance).value
+            return "same" if own.tobytes() == shown.tobytes() else "other", None
+        tolerance, measured = Tolerance(allowed.distance, allowed.cosine, allowed.blame), likeness(own, shown)
+        return agreement(measured, tolerance).value, measured.distance

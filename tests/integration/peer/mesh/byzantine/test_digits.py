@@ -28,6 +28,10 @@ def test_four_peers_learn_the_digits_with_the_same_bits_and_validate_each_other(
     assert (task["version"], task["weights"]) == (12, weights[12])
     checked = [one for peer in peers for one in peer.seen if one["event"] == "checking"]
     assert len(checked) == 11
+    found = [one for peer in peers for one in peer.seen if one["event"] == "checked"]
+    assert [one["found"] for one in found] == ["same"] * 11
+    # The same engine, which rounds alike on the same machine, or nearly.
+    assert all(0.0 <= one["distance"] < 0.01 for one in found)
     state = company.state(1)
     assert state.round == 12
     assert not state.membership.banned

@@ -38,17 +38,23 @@ describe("A comparison of works", () => {
 
   test("tells bits apart", () => {
     const moved = cut(Float32Array.of(10, 20, 30, 40, 50.001), 2);
-    expect(found(made, null)).toEqual({ type: "compared", found: "same" });
-    expect(found(moved, null)).toEqual({ type: "compared", found: "other" });
+    expect(found(made, null)).toEqual({ type: "compared", found: "same", distance: null });
+    expect(found(moved, null)).toEqual({ type: "compared", found: "other", distance: null });
+  });
+
+  test("tells how far works are apart where a distance is allowed", () => {
+    const moved = cut(Float32Array.of(10, 20, 30, 40, 49), 2);
+    const answer = { type: "compared", distance: expect.closeTo(1 / Math.sqrt(5500), 12) };
+    expect(found(moved, { distance: 0.02, cosine: 0.99, blame: 0.1 })).toEqual({ ...answer, found: "same" });
     expect(found(moved, { distance: 0.01, cosine: 0.99, blame: 0.1 })).toEqual({
-      type: "compared",
-      found: "same",
+      ...answer,
+      found: "doubtful",
     });
   });
 
   test("takes a piece of another size for zeros", () => {
     const short = [made[0] as Bytes, new Uint8Array(4)];
-    expect(found(short, null)).toEqual({ type: "compared", found: "other" });
+    expect(found(short, null)).toEqual({ type: "compared", found: "other", distance: null });
   });
 });
 

@@ -93,4 +93,10 @@ export type FromPartWorker =
     }
   | { readonly type: "numbers_checked"; readonly id: number; readonly are_right: boolean }
   | { readonly type: "step_taken"; readonly id: number; readonly weights: Bytes; readonly slots: Bytes }
-  | { readonly type: "compared"; readonly id: number; readonly found: LikenessAgreement };
+  | {
+      readonly type: "compared";
+      readonly id: number;
+      readonly found: LikenessAgreement;
+      /** As in `Likeness`; null where bytes decide. */
+      readonly distance: number | null;
+    };

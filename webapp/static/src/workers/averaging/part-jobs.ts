@@ -6,7 +6,11 @@
 import { type Bytes, sameBytes } from "../../core/crypto/bytes";
 import type { FromPartWorker, ToPartWorker } from "../../core/messages/part-jobs";
 import { outerStep, sum } from "../../core/numerics/aggregation/outer-step";
-import { agreement, likeness } from "../../core/numerics/aggregation/result-agreement";
+import {
+  agreement,
+  type LikenessAgreement,
+  likeness,
+} from "../../core/numerics/aggregation/result-agreement";
 import { meanOfPart, partNumbers, partValues } from "../../core/numerics/butterfly/part-values";
 import { joined } from "../../core/numerics/butterfly/parts";
 
@@ -35,7 +39,7 @@ export function performPartJob(job: ToPartWorker): PartAnswer {
     case "take_step":
       return takeStep(job);
     case "compare":
-      return { type: "compared", found: compare(job) };
+      return { type: "compared", ...compare(job) };
   }
 }
 
@@ -83,8 +87,12 @@ function compare({ made, shown, tolerance }: PartJob<"compare">) {
   const whole = (pieces: readonly Bytes[]) =>
     joined(pieces.map((piece, part) => partValues(piece, sizes[part] as number)));
   const [own, theirs] = [whole(made), whole(shown)];
-  if (tolerance === null) return sameBytes(bytesOf(own), bytesOf(theirs)) ? "same" : "other";
-  return agreement(likeness(own, theirs), tolerance);
+  if (tolerance === null) {
+    const found: LikenessAgreement = sameBytes(bytesOf(own), bytesOf(theirs)) ? "same" : "other";
+    return { found, distance: null };
+  }
+  const measured = likeness(own, theirs);
+  return { found: agreement(measured, tolerance), distance: measured.distance };
 }
 
 function valuesOf({ pieces, size }: { readonly pieces: readonly Bytes[]; readonly size: number }) {

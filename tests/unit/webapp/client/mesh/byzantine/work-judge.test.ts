@@ -6,6 +6,7 @@ import {
   type RoundWork,
 } from "../../../../../../webapp/static/src/client/mesh/byzantine/mesh-states";
 import {
+  type JudgedWork,
   type TrainPlan,
   WorkJudge,
 } from "../../../../../../webapp/static/src/client/mesh/byzantine/work-judge";
@@ -73,23 +74,27 @@ function trainingOf(place: number): TrainPlan {
   return async () => result as unknown as Awaited<ReturnType<TrainPlan>>;
 }
 
-/** Returns what the first member finds of another one, where the round was as `seen` says. */
-async function found(
+/** Returns how the first member judges another one, where the round was as `seen` says. */
+async function judged(
   seen: RoundWork,
   train = trainingOf(TARGET),
   { place, from }: { readonly place: number; readonly from: Played } = { place: TARGET, from: played },
-): Promise<string | undefined> {
+  rules = rulesOf(),
+): Promise<JudgedWork | null> {
   const { company, base, agreed, fetching } = from;
   const [{ client, links }] = company.peers as [Peer];
-  const states = new MeshStates(rulesOf(), "digits");
+  const states = new MeshStates(rules, "digits");
   states.take(agreed.state, agreed.proof, agreed.slots, seen);
   const weights = new WeightCache();
   await weights.keep(base);
   const judge = new WorkJudge({ states, weights, fetching, links, ...company.partsOf(client) });
   const target = company.peers[place]?.client as string;
-  const unjudged = { target, round: 1, validator: client, second: "" };
-  const judged = await judge.judge(train, unjudged, () => true);
-  return judged?.finding.found;
+  return judge.judge(train, { target, round: 1, validator: client, second: "" }, () => true);
+}
+
+/** Returns what it finds. */
+async function found(...args: Parameters<typeof judged>): Promise<string | undefined> {
+  return (await judged(...args))?.finding.found;
 }
 
 function target(): string {
@@ -145,6 +150,15 @@ describe("The judge of a worker", () => {
       throw new UserError(later("A shard is missing."), { lasting: true });
     };
     expect(await found(work, failing)).toBe("unable");
+  });
+
+  test("tells how far the work is from its own where a distance is allowed", async () => {
+    const rules = { ...rulesOf(), tolerance: { distance: 0.01, cosine: 0.9, blame: 0.1 } };
+    const other = await judged(work, trainingOf(TARGET + 1), undefined, rules);
+    expect(other?.finding.found).toBe("other");
+    expect(other?.distance).toBeGreaterThan(0.1);
+    expect((await judged(work, trainingOf(TARGET), undefined, rules))?.distance).toBe(0);
+    expect((await judged(work))?.distance).toBeNull();
   });
 
   test("finds that who committed to no piece did not work", async () => {

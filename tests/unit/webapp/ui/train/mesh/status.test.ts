@@ -210,7 +210,7 @@ describe("The membership where members check each other", () => {
       audits: 1,
       neededAudits: 5,
     };
-    const findings = [{ target: BO, round: 4, found: "same" as const }];
+    const findings = [{ target: BO, round: 4, found: "same" as const, distance: 0.001 }];
     const removed = [{ client: BO, why: "two-words" as const }];
     const hint = meshStatus(
       view({}, { byzantine: { ...nothing, standing, findings, removed, banned: 1 } }),

@@ -48,7 +48,7 @@ export interface ByzantineLearnerOptions {
   readonly fetchWeights: (hash: string) => Promise<Bytes>;
   /** This device checks the work of a case; null: it does not any more. */
   readonly checking: (one: WorkCase | null) => void;
-  readonly judged: (judged: JudgedWork) => void;
+  readonly judged: (work: JudgedWork) => void;
 }
 
 /** Trains by the rules, whatever the server's plan names: that gives the time of a round. */

@@ -163,8 +163,9 @@ export class ByzantineMember {
     if (weights !== null) await this.#transfer.keep(newest, weights, slots);
   }
 
-  #judged({ finding, problem }: JudgedWork): void {
-    const findings = problem === null ? [...this.#view.findings, finding] : this.#view.findings;
+  #judged({ finding, distance, problem }: JudgedWork): void {
+    const { findings: before } = this.#view;
+    const findings = problem === null ? [...before, { ...finding, distance }] : before;
     this.#show({ findings, problem });
   }
 

@@ -18,13 +18,18 @@ export type MemberStanding =
       readonly neededAudits: number;
     };
 
+/** A finding with the distance of the work, as in `Likeness`; null where bytes decide, or nothing was compared. */
+export interface ShownFinding extends WorkFinding {
+  readonly distance: number | null;
+}
+
 export interface ByzantineView {
   /** Null before the first state. */
   readonly standing: MemberStanding | null;
   /** The work that this device checks now. */
   readonly checking: WorkCase | null;
   /** What it found in this session. */
-  readonly findings: readonly WorkFinding[];
+  readonly findings: readonly ShownFinding[];
   /** How many identities are banned. */
   readonly banned: number;
   /** Whom evidence convicts that this device keeps. */

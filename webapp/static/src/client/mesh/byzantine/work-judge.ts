@@ -24,12 +24,16 @@ import type { StateLinks } from "./state-transfer";
 /** Trains from these weights by a plan. Throws an Error for people. */
 export type TrainPlan = (plan: Train, weights: Bytes) => Promise<TrainingResult>;
 
-/** What was found, and the training that was done to find it; none where there was nothing to compare. */
+/**
+ * What was found, and the training that was done to find it; none where there was nothing to compare. `distance` is
+ * that of the shown work from the work done again, as in `likeness`; null where bytes decide.
+ */
 export interface JudgedWork {
   readonly finding: WorkFinding;
   readonly result: TrainingResult | null;
   /** Why this device was unable to find anything. */
   readonly problem: string | null;
+  readonly distance: number | null;
 }
 
 /** The owner of `part`, its pieces, and the sizes and radii of all parts. */
@@ -94,9 +98,9 @@ export class WorkJudge {
     if (result === null) return null;
     const made = cut(new Float32Array(result.update), pieces.length);
     const { tolerance } = states.rules;
-    const { found } = await worker.ask({ type: "compare", made, shown, tolerance });
+    const { found, distance } = await worker.ask({ type: "compare", made, shown, tolerance });
     const isTrue = found !== "same" || (await this.#checksTruly(work, target, shown, size));
-    return { finding: { target, round, found: isTrue ? found : "other" }, result, problem: null };
+    return { finding: { target, round, found: isTrue ? found : "other" }, result, problem: null, distance };
   }
 
   /** Returns the pieces that a member committed to, from it or from who else has them. */
@@ -171,5 +175,5 @@ export class WorkJudge {
 }
 
 function untrained(finding: WorkFinding, problem: string | null = null): JudgedWork {
-  return { finding, result: null, problem };
+  return { finding, result: null, problem, distance: null };
 }

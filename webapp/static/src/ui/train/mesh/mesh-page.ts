@@ -11,6 +11,9 @@ import { versionListener } from "../version-events";
 import { MeshFigure } from "./mesh-figure";
 import { meshStatus } from "./status";
 
+/** The page tells so many of its last findings: more than a court and a validation have together. */
+const FINDINGS = 33;
+
 /** Binds the page. */
 export function bindMeshPage(): void {
   const training = bindTraining(MESH_PROTOCOL);
@@ -35,10 +38,11 @@ export function bindMeshPage(): void {
       last = group?.outcome ?? last;
       setText(requireElement(root, "share"), percent(last?.fraction ?? null));
       setText(requireElement(root, "took"), last ? milliseconds(1000 * last.seconds) : "–");
-      // Tests read from this attribute which weights the device holds.
+      // Tests and benchmarks read from these attributes which weights the device holds, and what it found.
       root.dataset.holds = machine.enter?.holds ?? "";
       root.dataset.round = String(machine.enter?.round ?? 0);
       root.dataset.checked = String(view.byzantine?.findings.length ?? 0);
+      root.dataset.findings = JSON.stringify(view.byzantine?.findings.slice(-FINDINGS) ?? []);
       figure.draw(view, now);
       return {
         status: meshStatus(view, now, control.own?.examples ?? null, Math.max(2, training.least)),
