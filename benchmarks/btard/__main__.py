@@ -10,10 +10,12 @@ Usage: python -m benchmarks.btard --table [--task digits|cifar10] [--peers 16] [
        python -m benchmarks.btard --cost --peers 8 16 --parameters 100000 1000000
        python -m benchmarks.btard --attack sign [--browsers 2] [--rounds 1500] [--start 300] [--patience 5]
            [--radius-times 10] [--clean-processes] [--figure FILE.svg] [--runs-in FOLDER]
+       python -m benchmarks.btard --backends [--rounds 300]
+       python -m benchmarks.btard --exact [--rounds 300]
        python -m benchmarks.btard --churn 0.3 [--seed N]
 
-Each takes --json. With --attack and --churn members are real processes: peers with TensorFlow, pages of
-Chromium, and their server. Elsewhere they run the machine of docs/decisions/0101-byzantine-rounds.md in
+Each takes --json. With --attack, --backends, --exact and --churn members are real processes: peers, pages of
+browsers, and their server. Elsewhere they run the machine of docs/decisions/0101-byzantine-rounds.md in
 virtual time, without signatures, and validators do their targets' work again. The fields are explained in
 docs/reference/benchmarks.md.
 """
@@ -37,6 +39,8 @@ from benchmarks.btard.ban_rounds import ban_rows
 from benchmarks.btard.lying_members import LIES, STRATEGIES, lies_row, sybil_row
 from benchmarks.btard.picture_task import TASKS, PictureTask, open_task
 from benchmarks.btard.processes.churn import Churn, churn_figures
+from benchmarks.btard.processes.engine_mesh import BACKENDS, EXACT, engine_figures
+from benchmarks.btard.processes.findings import pair_table
 from benchmarks.btard.round_costs import cost_rows
 from benchmarks.btard.table import DEFENCES, Table, rows, run_table, summary, text_table
 from benchmarks.btard.trial import Trial
@@ -44,7 +48,7 @@ from benchmarks.btard.work_attacks import ATTACKS, AttackPlan
 
 # Rounds of a training of each kind, where none are given.
 _TABLE_ROUNDS, _LIES_ROUNDS, _SYBIL_ROUNDS, _SYBIL_PEERS = 900, 200, 500, 8
-_PROCESS_ROUNDS = 1500
+_PROCESS_ROUNDS, _ENGINE_ROUNDS = 1500, 300
 
 
 def main() -> int:
@@ -71,6 +75,8 @@ def _figures(options: argparse.Namespace) -> dict[str, Any]:
         return {"rows": [churn_figures(Churn(share=options.churn, seed=seed))]}
     if options.cost:
         return {"rows": cost_rows(options.peers, options.parameters)}
+    if options.backends or options.exact:
+        return engine_figures(EXACT if options.exact else BACKENDS, options.rounds or _ENGINE_ROUNDS)
     task = open_task(options.task)
     settings = {"task": task.name, "parameters": task.parameters, "peers": peers}
     if options.attack:
@@ -143,6 +149,8 @@ def _print(figures: dict[str, Any]) -> None:
     found = figures["rows"]
     if "defence" in found[0]:
         print(text_table(found), "\n")
+    elif "validator" in found[0]:
+        print(pair_table(found), "\n")
     else:
         for row in found:
             print(", ".join(f"{name} {value}" for name, value in row.items()))
@@ -152,9 +160,15 @@ def _print(figures: dict[str, Any]) -> None:
 def _refusal(options: argparse.Namespace) -> str | None:
     """Returns what is wrong with the options, None if nothing is."""
     chosen = [options.table, options.cost, bool(options.sybil), bool(options.lies), bool(options.attack)]
+    chosen += [bool(options.churn), options.backends, options.exact]
     alone = options.validators is not None and not (options.table or options.attack)
-    if sum(map(bool, [*chosen, options.churn])) + alone != 1:
-        return "Give one of --table, --validators, --lies, --sybil, --cost, --attack and --churn."
+    if sum(chosen) + alone != 1:
+        return (
+            "Give one of --table, --validators, --lies, --sybil, --cost, --attack, --churn, --backends "
+            "and --exact."
+        )
+    if (options.backends or options.exact) and options.rounds == 1:
+        return "The first validators judge in the second round; give more rounds."
     if options.attack and not 0 <= options.browsers < min(options.peers) - options.byzantine:
         return "Browsers are honest, and one honest member at least is a peer: give fewer."
     if options.figure is not None and options.figure.suffix != ".svg":
@@ -186,6 +200,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--sybil", type=int, default=0, help="so many newcomers of one owner")
     parser.add_argument("--cost", action="store_true", help="bytes and seconds of a member and round")
     parser.add_argument("--churn", type=float, default=0.0, help="share of real members away at a time")
+    parser.add_argument("--backends", action="store_true", help="TensorFlow and four backends of Chromium")
+    parser.add_argument("--exact", action="store_true", help="Node.js and three browsers on an exact task")
     parser.add_argument("--task", choices=TASKS, default="digits")
     parser.add_argument("--peers", type=int, nargs="+", default=[16], help="members with a seat")
     parser.add_argument("--byzantine", type=int, default=7, help="liars among them")

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 
-import msgspec
 import numpy as np
+from msgspec import structs
 
 from backend.__main__ import main
 from backend.peer.mesh.averager import TrainedWork
@@ -54,6 +54,31 @@ class FalseAccuser(ByzantineLearner):
         return work
 
 
+class HalfWorker(ByzantineLearner):
+    """Does half of the steps in its own work, and all of them when it checks others."""
+
+    async def _own(self, job: TrainingJob[Train], state: AgreedState) -> TrainingResult | None:
+        rules = self._states.rules
+        self._states.rules = structs.replace(rules, steps=rules.steps // 2)
+        try:
+            return await super()._own(job, state)
+        finally:
+            self._states.rules = rules
+
+
+class BitFlipper(ByzantineLearner):
+    """Sends its work with one bit of one value flipped, the lowest of its mantissa."""
+
+    async def train(self, job: TrainingJob[Train], entered: Entered) -> TrainedWork | None:
+        work = await super().train(job, entered)
+        ready = self.prepared
+        if ready is not None and ready.update is not None:
+            update = ready.update.copy()
+            update.view(np.uint32)[len(update) // 2] ^= np.uint32(1)
+            self.prepared = replace(ready, update=update)
+        return work
+
+
 class WrongOwner(ByzantineExchange):
     """Makes another mean of its part than its pieces give."""
 
@@ -70,7 +95,7 @@ class ShardlessJudge(WorkJudge):
         states = self._states
         if client != self._links.local.client:
             self._states = copy(states)
-            self._states.rules = msgspec.structs.replace(states.rules, shards=[NOWHERE])
+            self._states.rules = structs.replace(states.rules, shards=[NOWHERE])
         try:
             return await super().trained(job, state, client, give_up_after)
         finally:
@@ -80,6 +105,8 @@ class ShardlessJudge(WorkJudge):
 # By the name of a lie: the module in which the session finds a class, its name there, and the liar's.
 LIES = {
     "sign": (member, "ByzantineLearner", SignFlipper),
+    "half": (member, "ByzantineLearner", HalfWorker),
+    "bit": (member, "ByzantineLearner", BitFlipper),
     "accuse": (member, "ByzantineLearner", FalseAccuser),
     "shardless": (member, "WorkJudge", ShardlessJudge),
     "mean": (averager, "ByzantineExchange", WrongOwner),

@@ -60,6 +60,8 @@ def test_bans_are_compared_with_chance() -> None:
     [
         ((), "Give one of"),
         (("--table", "--cost"), "Give one of"),
+        (("--backends", "--exact"), "Give one of"),
+        (("--exact", "--rounds", "1"), "give more rounds"),
         (("--table", "--byzantine", "8"), "fewer than half"),
         (("--churn", "0.5"), "Less than half"),
         (("--table", "--radius", "0"), "a radius is above 0"),

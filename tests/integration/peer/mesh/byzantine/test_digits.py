@@ -38,12 +38,13 @@ def test_four_peers_learn_the_digits_with_the_same_bits_and_validate_each_other(
     assert len(state.membership.seats) == 4
 
 
-def test_a_peer_that_flips_the_sign_of_its_work_is_banned_by_all_and_the_others_learn(
-    company: ByzantineCompany,
+@pytest.mark.parametrize("lie", ["sign", pytest.param("half", marks=pytest.mark.long)])
+def test_a_peer_whose_work_is_other_than_drawn_is_banned_by_all_and_the_others_learn(
+    company: ByzantineCompany, lie: str
 ) -> None:
     company.serve(rounds=40, min_available_clients=4, averaging={"patience": 4.0})
     peers = [company.join() for _ in range(3)]
-    company.join(liar="sign")
+    company.join(liar=lie)
     for peer in peers:
         peer.expect("finished", LONG)
         assert peer.end() == (0, "")
