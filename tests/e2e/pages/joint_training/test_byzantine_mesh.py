@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -71,7 +72,11 @@ async def test_two_pages_and_two_peers_validate_each_other_and_end_each_round_wi
     assert complaints == [[]] * len(pages)
     checked = sum(one["event"] == "checking" for peer in peers for one in peer.seen)
     for page in pages:
-        checked += int(await page.locator("[data-train]").get_attribute("data-checked") or 0)
+        root = page.locator("[data-train]")
+        found = json.loads(await root.get_attribute("data-findings") or "[]")
+        assert len(found) == int(await root.get_attribute("data-checked") or 0)
+        assert all(one["found"] == "same" and one["distance"] < 0.07 for one in found)
+        checked += len(found)
     # One in each round after the first.
     assert checked == rounds - 1
     ended = company.server.get("/api/tasks/digits/rounds")["rounds"]
