@@ -7,9 +7,11 @@ import {
   type TellEvidence,
 } from "../../../../../../webapp/static/src/client/mesh/byzantine/ban-store";
 import { WeightTransfer } from "../../../../../../webapp/static/src/client/mesh/weight-transfer";
+import type { EvidenceWorker } from "../../../../../../webapp/static/src/client/workers/evidence-worker";
 import { type Bytes, fromHex, sha256, toHex } from "../../../../../../webapp/static/src/core/crypto/bytes";
 import type { Conviction } from "../../../../../../webapp/static/src/protocol/mesh/byzantine/evidence/conviction";
 import { Mesh, type Peer } from "../../transports/mesh";
+import { evidenceWorker } from "../workers";
 
 interface Case {
   readonly hex: string;
@@ -32,13 +34,19 @@ interface Member {
   readonly banned: Conviction[];
 }
 
+/** A store whose evidence a worker checks, as that of a page. */
+function storeOf(worker: EvidenceWorker, ofRun = run): BanStore {
+  return new BanStore("here", (evidence) => worker.convict(evidence, task, ofRun));
+}
+
 /** Members that are linked with each other. */
 async function company(): Promise<readonly [Member, Member, Member]> {
   mesh = new Mesh();
+  const worker = await evidenceWorker();
   const members: Member[] = [];
   for (const name of NAMES) {
     const peer = await mesh.add(name);
-    const store = new BanStore("here", task, run);
+    const store = storeOf(worker);
     const fetching = new WeightTransfer(peer.links, store);
     const banned: Conviction[] = [];
     const bans = new BanExchange({
@@ -113,7 +121,7 @@ test("altered evidence convicts nobody, is not passed on, and its sender is not 
 });
 
 test("evidence of another run, or too much of it, is not taken", async () => {
-  const store = new BanStore("here", task, "00".repeat(32));
+  const store = storeOf(await evidenceWorker(), "00".repeat(32));
   await expect(store.add(fromHex(first.hex))).rejects.toThrow("another task or run");
   expect(store.hasRoom(1 << 26)).toBe(true);
   expect(store.hasRoom((1 << 26) + 1)).toBe(false);

@@ -109,7 +109,8 @@ export class BanExchange {
   }
 
   #builder(client: string, identity: string): EvidenceBuilder {
-    return new EvidenceBuilder(this.#options.task, this.#options.run, client, identity);
+    const { task, run, store } = this.#options;
+    return new EvidenceBuilder(task, run, client, identity, (evidence) => store.convicts(evidence));
   }
 
   #refuse(client: string): void {

@@ -5,7 +5,7 @@
 
 import { type Bytes, fromHex, sha256, toHex } from "../../../core/crypto/bytes";
 import { BrowserStore } from "../../../core/data/storage";
-import { type Conviction, convict } from "../../../protocol/mesh/byzantine/evidence/conviction";
+import type { Conviction } from "../../../protocol/mesh/byzantine/evidence/conviction";
 import type { ByzantineFrame } from "../../../protocol/wire/mesh";
 
 export type TellEvidence = Extract<ByzantineFrame, { readonly type: "tell_evidence" }>;
@@ -42,11 +42,13 @@ export class BanStore {
   readonly #bans = new Map<string, StoredBan>();
   readonly #store = new BrowserStore<StoredEvidence>("minga-bans", "evidence");
 
-  /** Evidence is stored by the task's full `address`. */
+  /**
+   * Evidence is stored by the task's full `address`. `convict` checks evidence against a member of the store's run, and
+   * rejects with the reason if it convicts nobody.
+   */
   constructor(
     private readonly address: string,
-    private readonly task: string,
-    private readonly run: string,
+    private readonly convict: (evidence: Bytes) => Promise<Conviction>,
   ) {}
 
   /** All bans, in the order in which they came. */
@@ -71,8 +73,8 @@ export class BanStore {
   }
 
   /**
-   * Takes evidence that convicts a member who was not banned yet; null without room, too. Throws EvidenceError with the
-   * reason if it convicts nobody in this run: it is not to be passed on.
+   * Takes evidence that convicts a member who was not banned yet; null without room, too. Rejects with the reason
+   * if it convicts nobody in this run: it is not to be passed on.
    */
   async add(evidence: Bytes): Promise<StoredBan | null> {
     const ban = await this.#take(evidence);
@@ -83,13 +85,21 @@ export class BanStore {
     return ban;
   }
 
+  /** Whether evidence convicts a member of this run. */
+  convicts(evidence: Bytes): Promise<boolean> {
+    return this.convict(evidence).then(
+      () => true,
+      () => false,
+    );
+  }
+
   /** Returns the evidence of this SHA-256, for who fetches it. */
   find(digest: string): Bytes | null {
     return this.bans.find((ban) => ban.sha256 === digest)?.evidence ?? null;
   }
 
   async #take(evidence: Bytes): Promise<StoredBan | null> {
-    const conviction = await convict(evidence, this.task, this.run);
+    const conviction = await this.convict(evidence);
     if (this.isBanned(conviction.identity) || !this.hasRoom(evidence.length)) return null;
     const ban = { conviction, sha256: toHex(await sha256(evidence)), evidence };
     this.#bans.set(conviction.identity, ban);

@@ -6,11 +6,13 @@
 import { type Bytes, toHex } from "../../../core/crypto/bytes";
 import type { Identity } from "../../../core/crypto/keys";
 import type { TellState } from "../../../protocol/mesh/byzantine/encoded-state";
+import type { Conviction } from "../../../protocol/mesh/byzantine/evidence/conviction";
 import { rulesDigest } from "../../../protocol/mesh/byzantine/first-state";
 import type { Train } from "../../../protocol/rounds/participant-events";
 import type { ByzantineFrame, ByzantineRules, GroupFrame, GroupOrder } from "../../../protocol/wire/mesh";
 import type { LinkManager } from "../../transports/links";
 import { AveragingWorker } from "../../workers/averaging-worker";
+import { EvidenceWorker } from "../../workers/evidence-worker";
 import type { ResultSigner } from "../result-signer";
 import type { WeightCache } from "../weight-store";
 import type { WeightTransfer } from "../weight-transfer";
@@ -50,6 +52,8 @@ export interface ByzantineMemberOptions {
 export class ByzantineMember {
   readonly #options: ByzantineMemberOptions;
   readonly #worker = new AveragingWorker();
+  /** Started with the first evidence. */
+  #evidenceWorker: EvidenceWorker | null = null;
   readonly #states: MeshStates;
   readonly #transfer: StateTransfer;
   readonly #learner: ByzantineLearner;
@@ -67,7 +71,7 @@ export class ByzantineMember {
     weights.most = ROUNDS_KEPT + 1;
     const [states, worker] = [new MeshStates(rules, address), this.#worker];
     this.#states = states;
-    this.#store = new BanStore(address, options.task, rules.run);
+    this.#store = new BanStore(address, (evidence) => this.#convict(evidence));
     this.#bans = new BanExchange({
       ...options,
       run: rules.run,
@@ -152,6 +156,12 @@ export class ByzantineMember {
   close(): void {
     this.#averager.close();
     this.#worker.terminate();
+    this.#evidenceWorker?.terminate();
+  }
+
+  #convict(evidence: Bytes): Promise<Conviction> {
+    this.#evidenceWorker ??= new EvidenceWorker();
+    return this.#evidenceWorker.convict(evidence, this.#options.task, this.#options.rules.run);
   }
 
   async #readStored(): Promise<void> {

@@ -13,7 +13,7 @@ import type { Removal } from "../round-events";
 import { type AgreedState, convicting, stateDigest, type WorkCase } from "../state";
 import { decodeBody, type WorkFinding } from "../statement-bodies";
 import { type BanEvidence, EvidenceError, MOST_TURNS, type TurnSaid } from "./ban-evidence";
-import { checkEvidence } from "./conviction";
+import { convict } from "./conviction";
 import { type EvidenceTurn, impliedStatements, readTurn } from "./evidence-turn";
 
 type EvidenceKind = BanEvidence["kind"];
@@ -53,6 +53,8 @@ export class EvidenceBuilder {
     private readonly run: string,
     private readonly client: string,
     private readonly identity: string,
+    /** Whether bytes of evidence convict somebody: checking makes means again. */
+    private readonly convicts: (evidence: Bytes) => Promise<boolean> = doesConvict,
   ) {}
 
   /**
@@ -141,13 +143,18 @@ export class EvidenceBuilder {
     part = 0,
     contents: readonly Bytes[] = [],
   ): Promise<Bytes | null> {
-    const evidence = this.#evidence(kind, turns.slice(-MOST_TURNS), part, contents);
-    try {
-      await checkEvidence(evidence);
-    } catch (problem) {
-      return unlessEvidenceError(problem);
-    }
-    return encode(evidence);
+    const evidence = encode(this.#evidence(kind, turns.slice(-MOST_TURNS), part, contents));
+    return (await this.convicts(evidence)) ? evidence : null;
+  }
+}
+
+async function doesConvict(evidence: Bytes): Promise<boolean> {
+  try {
+    await convict(evidence);
+    return true;
+  } catch (problem) {
+    unlessEvidenceError(problem);
+    return false;
   }
 }
 

@@ -36,7 +36,7 @@ export async function convict(data: Uint8Array, task?: string, run?: string): Pr
 }
 
 /** Returns whom evidence convicts, as `convict` does. */
-export async function checkEvidence(evidence: BanEvidence, task?: string, run?: string): Promise<Conviction> {
+async function checkEvidence(evidence: BanEvidence, task?: string, run?: string): Promise<Conviction> {
   if ((task ?? evidence.task) !== evidence.task || (run ?? evidence.run) !== evidence.run)
     throw new EvidenceError(`It is about another task or run: ${evidence.task}, ${evidence.run}.`);
   if (evidence.kind !== "majority" && evidence.turns.length !== 1)
