@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from backend.numerics.aggregation.part_mean import shares, weighted_mean
-from backend.numerics.butterfly.lane_sums import lane_sum, lane_sums
+from backend.numerics.butterfly.lane_sums import lane_differences, lane_sums, length_of
+from backend.numerics.butterfly.medians import medians
 from backend.numerics.vectors import Vector
 
 # It ends when a turn moves the mean by no more than this, in radii, or after so many turns.
@@ -42,7 +43,7 @@ def clipped_mean(pieces: Vector, radius: float) -> ClippedMean:
     """
     if not len(pieces) or not 0.0 < radius < float("inf"):
         raise ValueError(f"{len(pieces)} pieces and a radius of {radius} make no clipped mean.")
-    mean: Vector = np.median(pieces, axis=0).astype(np.float32)
+    mean = medians(pieces)
     lengths = distances(pieces, mean)
     turns, moved = 0, float("inf")
     while turns < _MOST_TURNS and moved > _SETTLED * radius:
@@ -61,7 +62,9 @@ def clip_factor(length: float, radius: float) -> float:
 
 def distances(pieces: Vector, mean: Vector) -> list[float]:
     """Returns the distance of each of `pieces` [n, size] from `mean` [size], the same bits as `distance`."""
-    count = max(1, _TOGETHER // max(1, len(mean)))
+    count = _TOGETHER // max(1, len(mean))
+    if count < 2:
+        return [distance(piece, mean) for piece in pieces]
     found = list[float]()
     for start in range(0, len(pieces), count):
         difference = (pieces[start : start + count] - mean).astype(np.float64)
@@ -71,5 +74,4 @@ def distances(pieces: Vector, mean: Vector) -> list[float]:
 
 def distance(one: Vector, other: Vector) -> float:
     """Returns the distance between two vectors [size]: float32 differences, squares added up by lanes."""
-    difference = (one - other).astype(np.float64)
-    return float(np.sqrt(lane_sum(difference * difference)))
+    return length_of(lane_differences(one, other))

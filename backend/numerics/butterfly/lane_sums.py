@@ -7,26 +7,34 @@ from __future__ import annotations
 
 import numpy as np
 
-from backend.numerics.vectors import Vector64
+from backend.numerics.vectors import Vector, Vector64
 
 LANES = 1024
 
 
-def lanes(values: Vector64) -> Vector64:
-    """Returns `values` [n] in rows of lanes [rows, LANES], the last row filled with zeros."""
+def lanes(values: Vector | Vector64) -> Vector64:
+    """Returns `values` [n] as float64 in rows of lanes [rows, LANES], the last row filled with zeros."""
     rows = -(-len(values) // LANES)
     filled = np.zeros(rows * LANES)
     filled[: len(values)] = values
     return filled.reshape(rows, LANES)
 
 
-def lane_sum(values: Vector64) -> float:
-    """Returns the sum of `values` [n]: rows are added up lane by lane, in order, then the lanes in order."""
-    return in_order(lanes(values).sum(axis=0))
+def lane_differences(one: Vector, other: Vector) -> Vector64:
+    """Returns the float32 differences of two vectors [n] in rows of lanes [rows, LANES]."""
+    return lanes(one - other)
+
+
+def length_of(rows: Vector64) -> float:
+    """Returns the root of the sum of the squares of `rows` [rows, LANES], added up as in `lane_sums`."""
+    return float(np.sqrt(in_order((rows * rows).sum(axis=0))))
 
 
 def lane_sums(values: Vector64) -> list[float]:
-    """Returns the `lane_sum` of each of `values` [k, n], with fewer calls of numpy."""
+    """Returns the sum of each of `values` [k, n].
+
+    Rows of lanes are added up lane by lane, in order, then the lanes in order.
+    """
     rows = -(-values.shape[1] // LANES)
     if rows < 2:
         # Lanes without a value would add zeros.

@@ -12,7 +12,8 @@ from statistics import median
 import numpy as np
 
 from backend.numerics.butterfly.clipped_mean import clipped_mean, distances
-from backend.numerics.butterfly.projection import projection_product
+from backend.numerics.butterfly.medians import medians
+from backend.numerics.butterfly.projection import product_and_length
 from backend.numerics.vectors import Vector
 
 
@@ -46,10 +47,9 @@ def part_numbers(
     `coin` is below 2**53. Before the first radius was measured (`radius` 0), products are of whole
     differences up to length 1.
     """
-    products = [projection_product(piece, mean, radius or 1.0, coin, part) for piece in pieces]
-    return products, distances(np.stack(pieces), mean) if pieces else []
+    found = [product_and_length(piece, mean, radius or 1.0, coin, part) for piece in pieces]
+    return [product for product, _ in found], [length for _, length in found]
 
 
 def _own_radius(pieces: Vector) -> float:
-    middle: Vector = np.median(pieces, axis=0).astype(np.float32)
-    return median(distances(pieces, middle)) or 1.0
+    return median(distances(pieces, medians(pieces))) or 1.0

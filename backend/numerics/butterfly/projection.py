@@ -13,21 +13,29 @@ from functools import lru_cache
 import numpy as np
 
 from backend.numerics import philox
-from backend.numerics.butterfly.clipped_mean import clip_factor, distance
-from backend.numerics.butterfly.lane_sums import LANES, in_order, lanes
+from backend.numerics.butterfly.clipped_mean import clip_factor
+from backend.numerics.butterfly.lane_sums import LANES, in_order, lane_differences, length_of
 from backend.numerics.vectors import Vector, Vector64
 
 
 def projection_product(piece: Vector, mean: Vector, radius: float, coin: int, part: int) -> float:
-    """Returns the product of a piece's clipped difference from the mean with the random vector of `part`.
+    """Returns the product of a piece's clipped difference from the mean with the random vector of `part`."""
+    return product_and_length(piece, mean, radius, coin, part)[0]
+
+
+def product_and_length(
+    piece: Vector, mean: Vector, radius: float, coin: int, part: int
+) -> tuple[float, float]:
+    """Returns the product, and the distance of the piece from the mean.
 
     `piece` and `mean` are [size]; `coin`, below 2**53, is what the members tossed after all means were
     committed to. Each value of the vector is the product of two that are uniform in [-1, 1).
     """
     by_lane, by_row = _vectors(coin, part, -(-len(mean) // LANES))
-    difference = (piece - mean).astype(np.float64)
-    rows = lanes(difference) * by_row[:, None]
-    return in_order(rows.sum(axis=0) * by_lane) * clip_factor(distance(piece, mean), radius)
+    rows = lane_differences(piece, mean)
+    length = length_of(rows)
+    rows *= by_row[:, None]
+    return in_order(rows.sum(axis=0) * by_lane) * clip_factor(length, radius), length
 
 
 # A member needs those of its own part for each piece of it.
