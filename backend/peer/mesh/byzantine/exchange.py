@@ -38,6 +38,8 @@ from backend.wire.mesh_codec import encode_mesh
 from backend.wire.mesh_messages import Group
 
 MOST_FAULTS = 3
+# Bytes that are hashed at once: that takes less time than to wait for another thread.
+_SHORT = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -307,7 +309,9 @@ class ByzantineExchange:
             self._run_job(self._keep_shown(client, frame.digest, content))
 
     async def _keep_shown(self, client: str, digest: bytes, content: bytes) -> None:
-        if await asyncio.to_thread(part_jobs.sha256, content) == digest:
+        is_short = len(content) <= _SHORT
+        found = part_jobs.sha256(content) if is_short else await asyncio.to_thread(part_jobs.sha256, content)
+        if found == digest:
             self._keep(digest, content)
             self._handle(events.BytesReceived(digest))
         else:
@@ -339,18 +343,16 @@ class ByzantineExchange:
 
     async def _cut(self, parts: int) -> None:
         turn, update = self._turn, self._given.update
-        pieces: list[bytes] = []
+        pieces: list[tuple[bytes, bytes]] = []
         if parts and update is not None:
-            pieces = await asyncio.to_thread(part_jobs.cut, update, parts)
-        digests = [await asyncio.to_thread(part_jobs.sha256, piece) for piece in pieces]
-        for digest, piece in zip(digests, pieces, strict=True):
+            pieces = await asyncio.to_thread(lambda: part_jobs.hashed(part_jobs.cut(update, parts)))
+        for digest, piece in pieces:
             self._keep(digest, piece)
-        self._answered(turn, events.WorkReady(digests))
+        self._answered(turn, events.WorkReady([digest for digest, _ in pieces]))
 
     async def _make_mean(self, job: Callable[[], bytes]) -> None:
         turn = self._turn
-        mean = await asyncio.to_thread(job)
-        digest = await asyncio.to_thread(part_jobs.sha256, mean)
+        [(digest, mean)] = await asyncio.to_thread(lambda: part_jobs.hashed([job()]))
         self._keep(digest, mean)
         self._answered(turn, events.MeanMade(digest))
 
@@ -369,11 +371,12 @@ class ByzantineExchange:
         job = partial(
             part_jobs.outer_stepped, rules.outer, given.weights, given.slots, trainable, means, sizes, read
         )
-        stepped = await asyncio.to_thread(job)
-        digests = [await asyncio.to_thread(part_jobs.sha256, one) for one in stepped]
+        (weights_digest, weights), (slots_digest, momentum) = await asyncio.to_thread(
+            lambda: part_jobs.hashed(job())
+        )
         if turn == self._turn:
-            self._stepped = stepped
-        self._answered(turn, events.OuterStepped(*digests))
+            self._stepped = weights, momentum
+        self._answered(turn, events.OuterStepped(weights_digest, slots_digest))
 
 
 def show_of(order: Group, digest: bytes, size: int) -> Chunk:

@@ -6,7 +6,7 @@ They are slow and run on other threads; `read` is all that they need of the peer
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 
 import numpy as np
@@ -33,6 +33,11 @@ Read = Callable[[bytes], bytes]
 def sha256(content: bytes) -> bytes:
     """Returns the SHA-256, 32 bytes."""
     return hashlib.sha256(content).digest()
+
+
+def hashed(contents: Iterable[bytes]) -> list[tuple[bytes, bytes]]:
+    """Returns each of `contents` after its SHA-256."""
+    return [(sha256(content), content) for content in contents]
 
 
 def part_sizes(size: int, parts: int) -> list[int]:
