@@ -86,8 +86,8 @@ class Row:
 class Peer:
     """A peer process that communicates by lines of JSON."""
 
-    def __init__(self, prefix: Sequence[str], host: str) -> None:
-        command = [*prefix, sys.executable, "-m", "benchmarks.support.averaging_peer", host]
+    def __init__(self, prefix: Sequence[str], host: str, module: str) -> None:
+        command = [*prefix, sys.executable, "-m", module, host]
         self._process = subprocess.Popen(
             command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -109,12 +109,15 @@ class Peer:
 
 
 @contextmanager
-def linked_peers(machines: Sequence[tuple[Sequence[str], str]]) -> Iterator[tuple[list[Peer], list[str]]]:
+def linked_peers(
+    machines: Sequence[tuple[Sequence[str], str]], module: str = "benchmarks.support.averaging_peer"
+) -> Iterator[tuple[list[Peer], list[str]]]:
     """Starts peers that are linked with each other; yields them and their ids.
 
-    `places` gives for each peer the prefix of its command and the host where it listens.
+    `machines` gives for each peer the prefix of its command and the host where it listens, `module` is the
+    program.
     """
-    peers = [Peer(prefix, host) for prefix, host in machines]
+    peers = [Peer(prefix, host, module) for prefix, host in machines]
     try:
         neighbours = [peer.hear() for peer in peers]
         for peer in peers:
@@ -159,7 +162,7 @@ def measure(
     assert {peer.hear() for peer in peers} == {"ready"}
     seconds, cpu_seconds = [], []
     for _ in range(repetitions + 1):
-        ended = _average(peers, {**order, "round": next(numbers)})
+        ended = average(peers, {**order, "round": next(numbers)})
         seconds.append(max(end["seconds"] for end in ended))
         cpu_seconds.append(sum(end["cpu_seconds"] for end in ended))
     sent = encoded * (members - 1) * (1 if full else 2) // (1 if full else members)
@@ -179,8 +182,11 @@ def measure(
     )
 
 
-def _average(peers: Sequence[Peer], order: dict[str, Any]) -> list[dict[str, Any]]:
-    """Runs one group and returns each peer's result; all must have the same bits of all members."""
+def average(peers: Sequence[Peer], order: dict[str, Any]) -> list[dict[str, Any]]:
+    """Runs one group and returns each peer's result; all must have the same bits of all members.
+
+    Raises RuntimeError otherwise.
+    """
     for peer in peers:
         peer.say(order)
     ended = [peer.hear() for peer in peers]

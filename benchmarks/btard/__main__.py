@@ -16,7 +16,8 @@ Usage: python -m benchmarks.btard --table [--task digits|cifar10] [--peers 16] [
 
 Each takes --json. With --attack, --backends, --exact and --churn members are real processes: peers, pages of
 browsers, and their server. Elsewhere they run the machine of docs/decisions/0101-byzantine-rounds.md in
-virtual time, without signatures, and validators do their targets' work again. The fields are explained in
+virtual time, without signatures, and validators do their targets' work again; --cost runs real processes
+beside it, with links and signatures, in turns with benchmarks.allreduce. The fields are explained in
 docs/reference/benchmarks.md.
 """
 
@@ -26,6 +27,7 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from benchmarks.support.training_run import ONE_CORE
@@ -40,6 +42,7 @@ from benchmarks.btard.options import read_options, refusal
 from benchmarks.btard.picture_task import PictureTask, open_task
 from benchmarks.btard.processes.churn import Churn, churn_figures
 from benchmarks.btard.processes.engine_mesh import BACKENDS, EXACT, engine_figures
+from benchmarks.btard.processes.exchange_seconds import exchange_rows
 from benchmarks.btard.processes.findings import pair_table
 from benchmarks.btard.round_costs import cost_rows
 from benchmarks.btard.table import Table, rows, run_table, summary, text_table
@@ -74,7 +77,7 @@ def _figures(options: argparse.Namespace) -> dict[str, Any]:
     if options.churn:
         return {"rows": [churn_figures(Churn(share=options.churn, seed=seed))]}
     if options.cost:
-        return {"rows": cost_rows(options.peers, options.parameters)}
+        return {"rows": list(_costs(options))}
     if options.backends or options.exact:
         return engine_figures(EXACT if options.exact else BACKENDS, options.rounds or _ENGINE_ROUNDS)
     task = open_task(options.task)
@@ -143,6 +146,13 @@ def _process_row(options: argparse.Namespace, task: PictureTask) -> dict[str, An
     if options.figure is not None:
         options.figure.write_text(comparison_figure(comparison, results), "utf-8")
     return comparison_row(comparison, results)
+
+
+def _costs(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    for peers in options.peers:
+        measured = exchange_rows(peers, options.parameters, options.repetitions)
+        for row, seconds in zip(cost_rows([peers], options.parameters), measured, strict=True):
+            yield row | seconds
 
 
 def _print(figures: dict[str, Any]) -> None:

@@ -74,6 +74,7 @@ def read_options(description: str | None) -> argparse.Namespace:
     parser.add_argument("--colluders", type=int, default=6, help="liars beside one that lies")
     parser.add_argument("--compute", type=int, default=4, help="updates a round that the Sybils' owner makes")
     parser.add_argument("--parameters", type=int, nargs="+", default=[100_000, 1_000_000])
+    parser.add_argument("--repetitions", type=int, default=5, help="turns of --cost with real processes")
     _add_process_options(parser)
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
     return parser.parse_args()
