@@ -45,7 +45,7 @@ def main() -> None:
                 start = weights + np.frombuffer(update(weights, first_steps, plans["seeds"][0] - 1), "<f4")
             path.write_bytes(start.astype("<f4").tobytes())
         start = np.fromfile(path, "<f4")
-        lengths = sorted({number // part for number in plans["steps"] for part in (1, 2)})
+        lengths = sorted({number // part for number in plans["steps"] for part in (1, 2)} - {0})
         for seed, steps in itertools.product(plans["seeds"], lengths):
             (folder / f"{first_steps}.{seed}.{steps}.{side}").write_bytes(update(start, steps, seed))
 

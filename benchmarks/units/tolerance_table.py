@@ -11,6 +11,8 @@ from typing import Any
 MARGIN, MIN_DISTANCE, MAX_DISTANCE = 4.0, 1e-2, 0.25
 # Lengths of work in steps that have a tolerance of their own: rounding errors grow with each step.
 RUNGS = (16, 24, 32)
+# What is wrong in work shorter than that, in which honest results are nearer each other (tolerances.BLAME).
+SHORT_BLAME = 0.15
 
 
 @dataclass(frozen=True)
@@ -39,10 +41,25 @@ class Cheat:
     noise: float
 
 
-def tolerance_table(gaps: Sequence[Gap]) -> dict[str, Any]:
-    """Returns the tolerance of each length of work for server/units/validation/tolerances.py."""
-    rungs = [{"steps": rung, **_widest([gap for gap in gaps if gap.steps <= rung])} for rung in RUNGS]
-    return {"rungs": rungs, "longer": _widest(gaps)}
+def tolerance_table(gaps: Sequence[Gap], before: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Returns the tolerance of each length of work for server/units/validation/tolerances.py.
+
+    A run of work shorter than all of RUNGS adds its length. Lengths beyond the longest work that was measured
+    stay as in the table `before`, if there is one.
+    """
+    longest = max(gap.steps for gap in gaps)
+    kept = {rung["steps"]: rung for rung in before["rungs"]} if before else {}
+    short = {longest} if longest < RUNGS[0] else set()
+    rungs = [
+        kept[length] if length > longest and length in kept else _rung(length, gaps)
+        for length in sorted({*RUNGS, *kept, *short})
+    ]
+    return {"rungs": rungs, "longer": before["longer"] if before and longest <= RUNGS[-1] else _widest(gaps)}
+
+
+def _rung(steps: int, gaps: Sequence[Gap]) -> dict[str, Any]:
+    allowed = _widest([gap for gap in gaps if gap.steps <= steps])
+    return {"steps": steps, **allowed} | ({"blame": SHORT_BLAME} if steps < RUNGS[0] else {})
 
 
 def _widest(gaps: Sequence[Gap]) -> dict[str, float]:

@@ -31,11 +31,12 @@ class Allowed(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Rung(Struct, frozen=True, forbid_unknown_fields=True):
-    """What may lie between honest results of at most `steps` steps."""
+    """What may lie between honest results of at most `steps` steps; those `blame` apart or more are wrong."""
 
     steps: int
     distance: float
     turn: float
+    blame: float = BLAME
 
 
 class ToleranceTable(Struct, frozen=True, forbid_unknown_fields=True):
@@ -63,6 +64,6 @@ def tolerance_of(steps: int = 0, given: float | None = None) -> Tolerance:
         return Tolerance(given, 1.0 - given * given, max(given, BLAME))
     for rung in table().rungs:
         if steps <= rung.steps:
-            return Tolerance(rung.distance, 1.0 - rung.turn, BLAME)
+            return Tolerance(rung.distance, 1.0 - rung.turn, rung.blame)
     longer = table().longer
     return Tolerance(longer.distance, 1.0 - longer.turn, LONG_BLAME)
