@@ -37,7 +37,7 @@ os.environ.update(ONE_CORE)
 
 from backend.errors import MingaError
 from benchmarks.btard.ban_rounds import ban_rows
-from benchmarks.btard.lying_members import STRATEGIES, lies_row, sybil_row
+from benchmarks.btard.lying_members import lies_row
 from benchmarks.btard.options import read_options, refusal
 from benchmarks.btard.picture_task import PictureTask, open_task
 from benchmarks.btard.processes.churn import Churn, churn_figures
@@ -45,6 +45,7 @@ from benchmarks.btard.processes.engine_mesh import BACKENDS, EXACT, engine_figur
 from benchmarks.btard.processes.exchange_seconds import exchange_rows
 from benchmarks.btard.processes.findings import pair_table
 from benchmarks.btard.round_costs import cost_rows
+from benchmarks.btard.sybils import STRATEGIES, sybil_row
 from benchmarks.btard.table import Table, rows, run_table, summary, text_table
 from benchmarks.btard.trial import Trial
 from benchmarks.btard.work_attacks import AttackPlan

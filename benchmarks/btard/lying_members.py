@@ -1,12 +1,11 @@
-"""Liars whose work is true: lying owners, false accusers, two words, kept coins; and Sybils."""
+"""Liars whose work is true: lying owners, false accusers, two words, kept coins."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from backend.numerics.butterfly.clipped_mean import distance
-from backend.numerics.vectors import Vector
 from backend.protocols.mesh.byzantine.checks import part_radius
 from benchmarks.btard.local_mesh import LocalMesh
 from benchmarks.btard.mesh_peer import PastRound
@@ -95,67 +94,3 @@ def _farthest(trial: Trial, past: PastRound) -> float:
         right = past.arithmetic.vector(past.arithmetic.mean(pieces, radius))
         found = max(found, distance(past.arithmetic.vector(past.means[owner]), right) / radius)
     return found
-
-
-STRATEGIES = ("fixed", "spare", "rotates")
-
-
-class SybilWork:
-    """Lets `sybils` of one owner share what it can compute: `compute` updates a round; others send copies.
-
-    By the strategy "fixed" the first so many that are not banned work and validate. By "spare" what those
-    would compute that validate goes to the next ones, since a validator may lie without work. By "rotates"
-    all of it goes to those without a seat.
-    """
-
-    def __init__(self, sybils: Sequence[str], compute: int, strategy: str) -> None:
-        self._sybils, self._compute, self._strategy = sybils, compute, strategy
-        self.seated = self.banned = frozenset[str]()
-
-    def sent(
-        self, number: int, trained: Mapping[str, Vector], mislabelled: Mapping[str, Vector]
-    ) -> dict[str, Vector]:
-        """Returns what each client sends."""
-        del number, mislabelled
-        working = [one for one in self._sybils if one in trained]
-        first = [one for one in self._sybils if one not in self.banned]
-        if self._strategy != "fixed":
-            first = sorted(working, key=lambda one: self._strategy == "rotates" and one in self.seated)
-        true = set(first[: self._compute]).intersection(working)
-        source = next(iter(sorted(true)), None)
-        copied = {one: trained[source] for one in working if one not in true} if source else {}
-        return {**trained, **copied}
-
-
-def sybil_row(
-    task: PictureTask, peers: int, sybils: int, compute: int, rounds: int, strategy: str, seed: int
-) -> dict[str, Any]:
-    """Returns how many seats the owner of `sybils` gets that can do the work of `compute` members."""
-    names = [f"{(1 << 32) + number:016x}" for number in range(sybils)]
-    trial = Trial(task, rounds, seed, peers=peers, byzantine=0)
-    work = SybilWork(names, compute, strategy)
-    lies = {name: StatementLies(names) for name in names}
-    mesh = LocalMesh(trial, lies, newcomers=tuple(names), forger=work)
-    most = above = 0
-    seated_ever = set[str]()
-    names_of = {mesh.peers[name].identity: name for name in names}
-    while mesh.state.round < rounds and mesh.play_round():
-        seats = {seat.client for seat in mesh.state.membership.seats}
-        work.seated = frozenset(seats.intersection(names))
-        work.banned = frozenset(names_of[one] for one in mesh.state.membership.banned if one in names_of)
-        seated_ever |= work.seated
-        most, above = max(most, len(work.seated)), above + (len(work.seated) > compute)
-    banned = set(mesh.state.membership.banned)
-    return {
-        "sybils": sybils,
-        "compute": compute,
-        "strategy": strategy,
-        "most_seats": most,
-        "rounds_above": above,
-        "ever_seated": len(seated_ever),
-        "banned": len(work.banned),
-        "banned_honest": len(banned) - len(work.banned),
-        "newcomers_of_banned": sum(one.identity in banned for one in mesh.state.membership.newcomers),
-        "different_bits": mesh.different_bits,
-        "rounds": mesh.state.round,
-    }

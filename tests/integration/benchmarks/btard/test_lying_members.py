@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.btard.ban_rounds import chance_rounds
-from benchmarks.btard.lying_members import lies_row, sybil_row
+from benchmarks.btard.lying_members import lies_row
+from benchmarks.btard.sybils import sybil_row
 from tests.integration.benchmarks.btard.pattern_task import small_task
 
 PEERS, LIARS = 7, 3
@@ -27,6 +28,12 @@ def test_sybils_that_cannot_do_all_work_get_no_more_seats_than_they_can_work_for
     row = sybil_row(small_task(), PEERS, sybils=6, compute=1, rounds=160, strategy="fixed", seed=0)
     assert row["most_seats"] == 1
     assert (row["banned_honest"], row["different_bits"]) == (0, 0)
+
+
+def test_an_owner_that_feeds_one_name_after_the_other_gets_nobody_honest_banned() -> None:
+    row = sybil_row(small_task(), PEERS, sybils=4, compute=1, rounds=60, strategy="favours", seed=0)
+    assert (row["banned_honest"], row["different_bits"], row["rounds"]) == (0, 0, 60)
+    assert row["most_seats"] == 0
 
 
 @pytest.mark.parametrize(("validators", "low", "high"), [(1, 36, 44), (2, 17, 24)])
