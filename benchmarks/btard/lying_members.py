@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 from backend.numerics.butterfly.clipped_mean import distance
-from backend.protocols.mesh.byzantine.checks import part_radius
+from backend.protocols.mesh.byzantine.checks import measured_radius, part_radius
 from benchmarks.btard.local_mesh import LocalMesh
 from benchmarks.btard.mesh_peer import PastRound
 from benchmarks.btard.picture_task import PictureTask
@@ -44,7 +45,8 @@ def lies_row(
 ) -> dict[str, Any]:
     """Returns what becomes of `liars` that tell the lies `name` from round 10 on, in so many rounds.
 
-    `farthest_decided` is the largest distance, in radii, of a mean that was decided from the right one,
+    `farthest_decided` is the largest distance of a mean that was decided from the right one, in radii of the
+    round before or, where all lengths grew, of this round;
     `radius_growth` the largest radius since round 10, in multiples of that of round 10.
     """
     trial = Trial(task, rounds, seed, peers=peers, byzantine=liars, radius=radius)
@@ -88,9 +90,15 @@ def _farthest(trial: Trial, past: PastRound) -> float:
     if not past.state.radius:
         return 0.0
     bounds, found = trial.bounds(len(past.workers)), 0.0
+    sizes = [end - start for start, end in pairwise(bounds)]
+    said = [past.checks[worker] for worker in past.workers]
+    widest = trial.radius or max(past.state.radius, measured_radius(said, sizes))
     for part, owner in enumerate(past.workers):
-        radius = part_radius(past.state.radius, bounds[part + 1] - bounds[part])
+        radius = part_radius(past.state.radius, sizes[part])
         pieces = tuple(past.pieces[worker][part] for worker in past.workers)
         right = past.arithmetic.vector(past.arithmetic.mean(pieces, radius))
-        found = max(found, distance(past.arithmetic.vector(past.means[owner]), right) / radius)
+        found = max(
+            found,
+            distance(past.arithmetic.vector(past.means[owner]), right) / part_radius(widest, sizes[part]),
+        )
     return found

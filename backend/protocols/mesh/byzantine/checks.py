@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 from backend.wire.byzantine_bodies import CheckBody
+from backend.wire.byzantine_messages import ByzantineTerms
 
 # The products of a part add up to zero, but for rounding; measured 5e-7 radii for honest owners.
 _SUM = 1e-5
@@ -17,19 +18,33 @@ def part_radius(radius: float, size: int) -> float:
     return radius * math.sqrt(max(1, size))
 
 
-def doubted_parts(checks: Sequence[CheckBody], radii: Sequence[float], far: float) -> list[int]:
+def far_lengths(
+    checks: Sequence[CheckBody], sizes: Sequence[int], terms: ByzantineTerms, radius: float
+) -> list[float]:
+    """Returns how far the pieces of each part may be from its mean: `far` radii.
+
+    A `radius` that was measured is that of the round before. Where all lengths grew since then, those of this
+    round count, else honest members would doubt each other.
+    """
+    widest = radius if terms.radius is not None else max(radius, measured_radius(checks, sizes))
+    return [terms.far * part_radius(widest, size) for size in sizes]
+
+
+def doubted_parts(
+    checks: Sequence[CheckBody], radii: Sequence[float], farthest: Sequence[float]
+) -> list[int]:
     """Returns the parts whose mean is to be made again by all.
 
     `checks` are those of all workers, `radii` of all parts. The products of a part do not cancel, or more
-    than half of the pieces are farther than `far` radii from its mean.
+    than half of the pieces are `farthest` from its mean, and more.
     """
     found = []
-    for part, radius in enumerate(radii):
+    for part, (radius, most) in enumerate(zip(radii, farthest, strict=True)):
         total = 0.0
         # One after the other, as in the other language.
         for check in checks:
             total += check.products[part]
-        distant = sum(check.lengths[part] > far * radius for check in checks)
+        distant = sum(check.lengths[part] > most for check in checks)
         if not abs(total) <= _SUM * radius or 2 * distant > len(checks):
             found.append(part)
     return found
@@ -42,11 +57,14 @@ def is_complete(check: CheckBody, parts: int) -> bool:
 
 
 def measured_radius(checks: Sequence[CheckBody], sizes: Sequence[int]) -> float:
-    """Returns the median of all lengths, each per root of its part's size."""
+    """Returns the median of the parts' median lengths, each per root of its part's size.
+
+    Lying owners make all lengths of their parts long, and those that hide it make them short: a median of all
+    together would follow them, since both are more than half of all lengths.
+    """
     return median(
-        length / math.sqrt(max(1, size))
-        for check in checks
-        for length, size in zip(check.lengths, sizes, strict=True)
+        median(check.lengths[part] for check in checks) / math.sqrt(max(1, size))
+        for part, size in enumerate(sizes)
     )
 
 

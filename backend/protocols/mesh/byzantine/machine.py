@@ -249,7 +249,7 @@ class ByzantineRound:
     def _verdict(self) -> VerdictBody | None:
         """Signs the state that follows; none while a mean is doubted, or others agreed on another one."""
         turn = self.turn
-        if doubted := turn.doubted(self._terms.far):
+        if doubted := turn.doubted(self._terms):
             self._remake(doubted)
             return None
         means = turn.means()
@@ -333,7 +333,7 @@ class ByzantineRound:
         )
         doubts = turn.phase is TurnPhase.VERDICT and turn.next is None
         lacks = [] if self.over else turn.lacks(self._available)
-        self._say(*turn.exchange.call(turn.phase, lacks, turn.doubted(self._terms.far) if doubts else []))
+        self._say(*turn.exchange.call(turn.phase, lacks, turn.doubted(self._terms) if doubts else []))
 
     def _go_on_exchanging(self) -> None:
         turn, exchange = self.turn, self.turn.exchange

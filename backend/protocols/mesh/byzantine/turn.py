@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from backend.crypto.statements import NOTHING_BEFORE, TurnOfRound, tossed_coin
-from backend.protocols.mesh.byzantine.checks import doubted_parts, part_radius, wrong_checks
+from backend.protocols.mesh.byzantine.checks import doubted_parts, far_lengths, part_radius, wrong_checks
 from backend.protocols.mesh.byzantine.drawn_work import drawn_order
 from backend.protocols.mesh.byzantine.exchange import StatementExchange
 from backend.protocols.mesh.byzantine.roles import TurnRoles
@@ -16,6 +16,7 @@ from backend.protocols.mesh.byzantine.state import AgreedState
 from backend.protocols.mesh.byzantine.turn_log import PHASES, TurnLog, TurnPhase
 from backend.protocols.mesh.byzantine.turn_statements import TurnStatements
 from backend.wire.byzantine_bodies import SeenWork
+from backend.wire.byzantine_messages import ByzantineTerms
 
 # How many newcomers a member names in a turn.
 MOST_SEEN = 128
@@ -139,16 +140,18 @@ class Turn:
             needed = self.means()
         return sorted({digest for digest in needed if digest not in available})
 
-    def doubted(self, far: float) -> list[int]:
+    def doubted(self, terms: ByzantineTerms) -> list[int]:
         """Returns the parts whose mean this member doubts, and nobody has made again.
 
-        `far` is in radii. All numbers are known.
+        All numbers are known.
         """
         workers, checks = self.roles.workers, self.statements.checks()
         doubted = set[int]()
         if self.radius:
             radii = [self.part_radius(part) for part in range(len(workers))]
-            doubted |= set(doubted_parts([checks[one] for one in workers], radii, far))
+            said = [checks[one] for one in workers]
+            farthest = far_lengths(said, self.sizes(), terms, self.radius)
+            doubted |= set(doubted_parts(said, radii, farthest))
         if self.is_misjudged():
             doubted.add(self.part)
         return sorted(doubted - self.settled - self.found_right)

@@ -3,6 +3,8 @@
  * backend/protocols/mesh/byzantine/checks.py.
  */
 
+import type { ByzantineTerms } from "../../wire/mesh";
+
 /** By part: products, and distances of pieces from the mean. */
 export interface CheckNumbers {
   readonly products: readonly number[];
@@ -17,15 +19,33 @@ export function partRadius(radius: number, size: number): number {
   return radius * Math.sqrt(Math.max(1, size));
 }
 
-/** Returns the parts whose mean is to be made again by all; `checks` are those of all workers. */
+/**
+ * Returns how far the pieces of each part may be from its mean: `far` radii. A `radius` that was measured is that of the
+ * round before; where all lengths grew since then, those of this round count.
+ */
+export function farLengths(
+  checks: readonly CheckNumbers[],
+  sizes: readonly number[],
+  terms: ByzantineTerms,
+  radius: number,
+): readonly number[] {
+  const widest = terms.radius === null ? Math.max(radius, measuredRadius(checks, sizes)) : radius;
+  return sizes.map((size) => terms.far * partRadius(widest, size));
+}
+
+/**
+ * Returns the parts whose mean is to be made again by all; `checks` are those of all workers. More than half of the
+ * pieces are `farthest` from it, and more, or their products do not cancel.
+ */
 export function doubtedParts(
   checks: readonly CheckNumbers[],
   radii: readonly number[],
-  far: number,
+  farthest: readonly number[],
 ): readonly number[] {
   return radii.flatMap((radius, part) => {
+    const most = farthest[part] as number;
     const total = checks.reduce((sum, { products }) => sum + (products[part] as number), 0);
-    const distant = checks.filter(({ lengths }) => (lengths[part] as number) > far * radius).length;
+    const distant = checks.filter(({ lengths }) => (lengths[part] as number) > most).length;
     return !(Math.abs(total) <= SUM * radius) || 2 * distant > checks.length ? [part] : [];
   });
 }
@@ -36,16 +56,23 @@ export function isComplete({ products, lengths }: CheckNumbers, parts: number): 
   return products.length === parts && lengths.length === parts && areFinite;
 }
 
-/** Returns the median of all lengths, each per root of its part's size. */
+/**
+ * Returns the median of the parts' median lengths, each per root of its part's size. Lying owners and those that hide
+ * their lies have more than half of all lengths, but not of the parts, nor of a part's.
+ */
 export function measuredRadius(checks: readonly CheckNumbers[], sizes: readonly number[]): number {
-  const lengths = checks
-    .flatMap((check) =>
-      check.lengths.map((length, part) => length / Math.sqrt(Math.max(1, sizes[part] as number))),
-    )
-    .sort((a, b) => a - b);
-  const middle = lengths.length >> 1;
-  const upper = lengths[middle] as number;
-  return lengths.length % 2 === 1 ? upper : ((lengths[middle - 1] as number) + upper) / 2;
+  const medians = sizes.map(
+    (size, part) =>
+      median(checks.map(({ lengths }) => lengths[part] as number)) / Math.sqrt(Math.max(1, size)),
+  );
+  return median(medians);
+}
+
+function median(values: readonly number[]): number {
+  const ordered = [...values].sort((a, b) => a - b);
+  const middle = ordered.length >> 1;
+  const upper = ordered[middle] as number;
+  return ordered.length % 2 === 1 ? upper : ((ordered[middle - 1] as number) + upper) / 2;
 }
 
 /** Returns who said another product or length of `part` than its piece has, whose bits all know. */

@@ -252,7 +252,7 @@ export class ByzantineRound {
   #verdict(): BodyOf<"verdict"> | null {
     const { turn } = this;
     const { state, terms } = this.begin;
-    const doubted = turn.doubted(terms.far);
+    const doubted = turn.doubted(terms);
     if (doubted.length > 0) {
       this.#remake(doubted);
       return null;
@@ -346,7 +346,7 @@ export class ByzantineRound {
     turn.exchange = new StatementExchange(turn.statements, turn.exchanges, client, this.#now, terms.patience);
     const doubts = turn.phase === "verdict" && turn.next === null;
     const lacks = this.over ? [] : turn.lacks(this.#available);
-    const body = turn.exchange.call(turn.phase, lacks, doubts ? turn.doubted(terms.far) : []);
+    const body = turn.exchange.call(turn.phase, lacks, doubts ? turn.doubted(terms) : []);
     this.#say(numbered("call", turn.exchanges), body);
   }
 

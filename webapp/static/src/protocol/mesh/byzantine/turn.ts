@@ -5,7 +5,8 @@
 
 import { type Bytes, toHex } from "../../../core/crypto/bytes";
 import { NOTHING_BEFORE, type TurnOfRound, tossedCoin } from "../../../core/crypto/statements";
-import { doubtedParts, partRadius, wrongChecks } from "./checks";
+import type { ByzantineTerms } from "../../wire/mesh";
+import { doubtedParts, farLengths, partRadius, wrongChecks } from "./checks";
 import { drawnOrder } from "./drawn-work";
 import type { StatementExchange } from "./exchange";
 import { isMajority, type TurnRoles } from "./roles";
@@ -175,14 +176,15 @@ export class Turn {
   }
 
   /** Returns the parts whose mean this member doubts, and nobody has made again; all numbers are known. */
-  doubted(far: number): readonly number[] {
+  doubted(terms: ByzantineTerms): readonly number[] {
     const { workers } = this.roles;
     const checks = this.statements.checks();
     const doubted = new Set<number>();
     if (this.begin.radius !== 0) {
       const radii = workers.map((_, part) => this.partRadius(part));
       const said = workers.map((worker) => checks.get(worker) as BodyOf<"check">);
-      for (const part of doubtedParts(said, radii, far)) doubted.add(part);
+      const farthest = farLengths(said, this.sizes(), terms, this.begin.radius);
+      for (const part of doubtedParts(said, radii, farthest)) doubted.add(part);
     }
     if (this.isMisjudged()) doubted.add(this.part);
     return [...doubted]
