@@ -36,7 +36,7 @@ class ByzantineTerms(Struct, frozen=True, forbid_unknown_fields=True):
     radius: float | None = None
     far: float = 4.0
     probation: int = 100
-    audits: int = 5
+    audits: int = 17
     seconds: float = 60.0
     patience: float = 5.0
 

@@ -17,14 +17,14 @@ class ByzantineTable(TaskTable, frozen=True):
     In each round `validators` do another member's work again instead of their own. Pieces farther than
     `radius` from the mean have less weight; it is per root of a part's size, "auto" measures it. A mean
     farther than `far` radii from more than half of the pieces is made again by all. A newcomer has a seat
-    after `probation` rounds and `audits` passed checks.
+    after `probation` rounds, once so many members (`audits`) found its work right, or a majority of fewer.
     """
 
     validators: Annotated[int, Meta(ge=0, le=MOST_IN_GROUP // 2)] = 1
     radius: float | Literal["auto"] = "auto"
     far: float = 4.0
     probation: Annotated[int, Meta(ge=0, le=100_000)] = 100
-    audits: Annotated[int, Meta(ge=0, le=1000)] = 5
+    audits: Annotated[int, Meta(ge=0, le=1000)] = 17
 
     def __post_init__(self) -> None:
         if isinstance(self.radius, float) and not 0.0 < self.radius < math.inf:

@@ -34,7 +34,8 @@ def described_checks(plan: Coordination) -> Iterator[str]:
         ) % {"count": chosen.validators}
     if chosen.probation:
         yield gettext(
-            "A newcomer's work counts, and it votes, after %(rounds)s rounds and %(audits)s passed checks."
+            "A newcomer's work counts, and it votes, after %(rounds)s rounds, once %(audits)s members found "
+            "its work right, or more than half where fewer have seats."
         ) % {"rounds": number(chosen.probation), "audits": number(chosen.audits)}
 
 
@@ -88,4 +89,4 @@ def _unchecked(file: TaskFile, chosen: ByzantineTable) -> Iterator[str]:
                 "or a validator."
             )
     if chosen.probation and not chosen.audits and not file.access.by_invitation:
-        yield gettext("With audits = 0 a newcomer gets a vote for work that no one has checked. Take 5.")
+        yield gettext("With audits = 0 a newcomer gets a vote for work that no one has checked. Take 17.")

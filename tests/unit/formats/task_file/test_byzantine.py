@@ -37,7 +37,7 @@ def test_the_example_of_the_reference_is_a_task_whose_members_check_each_other()
 
 def test_where_nothing_else_is_said_one_validator_checks_and_the_radius_is_measured() -> None:
     table = checked().coordination.byzantine
-    assert table == ByzantineTable(validators=1, radius="auto", far=4.0, probation=100, audits=5)
+    assert table == ByzantineTable(validators=1, radius="auto", far=4.0, probation=100, audits=17)
     assert table.fixed_radius is None
     fixed = checked({"radius": 2}).coordination.byzantine
     assert fixed is not None
