@@ -8,6 +8,7 @@ round: who has a seat, who took part, who is banned.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -27,6 +28,8 @@ from backend.protocols.mesh.byzantine.state import AgreedState
 from backend.wire.mesh_messages import Entered
 from backend.wire.messages import Train
 
+# For frames of earlier phases to leave this process.
+FLUSH_SECONDS = 0.1
 # At most, or until the file is there again.
 HOLD_SECONDS = 2.0
 
@@ -36,13 +39,18 @@ class _Faults:
 
     path = Path()
 
-    def enter(self, phase: str, number: int) -> None:
-        """Fails, if this is the phase of round `number` in which the member has to."""
+    def wanted(self, phase: str) -> str | None:
+        """Returns the fault that is due in this phase, if there is one."""
         try:
             wanted, fault = self.path.read_text("utf-8").split()
         except (FileNotFoundError, ValueError):
-            return
-        if wanted != phase:
+            return None
+        return fault if wanted == phase else None
+
+    def enter(self, phase: str, number: int) -> None:
+        """Fails, if this is the phase of round `number` in which the member has to."""
+        fault = self.wanted(phase)
+        if fault is None:
             return
         self.path.unlink()
         print(json.dumps({"event": "fault", "fault": fault, "phase": phase, "round": number}), flush=True)
@@ -70,14 +78,19 @@ class FailingLearner(ByzantineLearner):
 
 
 class FailingExchange(ByzantineExchange):
-    """May fail before it says what is due in a phase, between two pieces, or before it sends a mean."""
+    """May fail before it says what is due in a phase, before it sends a piece, or before it sends a mean."""
 
     _sent = 0
 
     def _perform(self, effect: events.RoundEffect) -> None:
         phase = self._phase(effect)
-        if phase is not None:
-            _FAULTS.enter(phase, self._given.state.round + 1)
+        if phase is None or _FAULTS.wanted(phase) is None:
+            super()._perform(effect)
+        else:
+            asyncio.get_running_loop().call_later(FLUSH_SECONDS, self._fail_in, phase, effect)
+
+    def _fail_in(self, phase: str, effect: events.RoundEffect) -> None:
+        _FAULTS.enter(phase, self._given.state.round + 1)
         super()._perform(effect)
 
     def _phase(self, effect: events.RoundEffect) -> str | None:
