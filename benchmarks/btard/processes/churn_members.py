@@ -78,8 +78,9 @@ class ChurnPeer:
 
     def _read(self, process: Process) -> None:
         assert process.stdout is not None
-        for line in process.stdout:
-            self._loop.call_soon_threadsafe(self._take, json.loads(line))
+        with process.stdout as lines:
+            for line in lines:
+                self._loop.call_soon_threadsafe(self._take, json.loads(line))
         if (code := process.wait(60.0)) != -signal.SIGKILL:
             self._loop.call_soon_threadsafe(self._take, {"event": "ended", "code": code})
 
@@ -112,8 +113,6 @@ class ChurnPeer:
         """Kills it."""
         self._process.kill()
         await asyncio.to_thread(self._reader.join)
-        assert self._process.stdout is not None
-        self._process.stdout.close()
 
 
 class ChurnPage:
