@@ -73,3 +73,13 @@ def test_letters_can_be_read_on_every_surface(path: Path, at: int, least: float)
     pairs = [(letter, ground) for letter in ON_SURFACES for ground in SURFACES] + [("on-accent", "accent")]
     low = {pair: contrast(tokens[pair[0]], tokens[pair[1]]) for pair in pairs}
     assert {pair: ratio for pair, ratio in low.items() if ratio < least} == {}
+
+
+def test_endless_animations_move_in_steps() -> None:
+    """A new picture for each frame of the screen takes the processor from training."""
+    rules = [
+        rule
+        for path in STYLES.rglob("*.css")
+        for rule in re.findall(r"animation: .*;", path.read_text("utf-8"))
+    ]
+    assert [rule for rule in rules if "infinite" in rule and "steps(" not in rule] == []
