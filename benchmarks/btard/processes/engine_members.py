@@ -92,6 +92,10 @@ class PeerMember:
         """Returns the clients that it reported as banned."""
         return [one["client"] for one in self._told("banned")]
 
+    def removed(self) -> list[str]:
+        """Returns the clients that it reported as removed from a round, one for each time."""
+        return [one["client"] for one in self._told("removed")]
+
     def _told(self, event: str) -> list[dict[str, Any]]:
         return [one for one in self.peer.seen if one["event"] == event]
 

@@ -80,10 +80,12 @@ def honest_run(engines: Engines, rounds: int) -> dict[str, Any]:
         names = {member.client: member.name for member in members}
         found = [(member.name, one) for member in members for one in member.findings()]
         held = [member.held() for member in members]
+        removed = len(watcher.removed())
     return {
         "rounds": len(held[0]),
         "fewest_held": min(map(len, held)),
         "different_bits": _different(held),
+        "removed": removed,
         "seconds_a_round": seconds,
         **findings_of(found, names),
     }
@@ -149,7 +151,8 @@ def _follow(watcher: PeerMember, rounds: int) -> float:
         number = watcher.until("averaged")["round"]
         ended.append(time.monotonic())
         if number % _TELL_EVERY == 0:
-            sentence = f"round {number}: {ended[-1] - ended[0]:.0f} s since the first round"
+            seconds, removed = ended[-1] - ended[0], len(watcher.removed())
+            sentence = f"round {number}: {seconds:.0f} s since the first round, {removed} removed"
             print(sentence, file=sys.stderr, flush=True)
     lasted = [later - sooner for sooner, later in pairwise(ended)]
     return round(median(lasted), 2) if lasted else 0.0
