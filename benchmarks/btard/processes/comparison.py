@@ -85,8 +85,8 @@ class ProcessComparison:
         radius = "auto" if trial.radius is None else f"{trial.radius:g}"
         times = "" if self.radius_times is None else f"x{self.radius_times:g}"
         people = f"{trial.byzantine}of{trial.peers}-{self.browsers}pages-m{trial.validators}"
-        training = f"{trial.task.name}-r{trial.rounds}-{people}"
-        return f"processes-{training}-radius{radius}{times}-{attack}-s{trial.seed}"
+        kind = f"processes-{trial.task.name}-r{trial.rounds}-{people}"
+        return f"{kind}-radius{radius}{times}-{attack}-s{trial.seed}"
 
 
 def comparison_row(comparison: ProcessComparison, results: Mapping[str, TrialResult]) -> dict[str, Any]:

@@ -46,7 +46,8 @@ def training_pages(address: str, count: int, backend: str = "wasm") -> Iterator[
 
 
 async def _open(browser: Browser, address: str) -> Any:
-    page = await (await browser.new_context()).new_page()
+    # Without a graphics card the moving lines of the mesh cost as much as taking part in it.
+    page = await (await browser.new_context(reduced_motion="reduce")).new_page()
     await page.goto(address)
     await page.evaluate(_RECORD)
     await page.locator("[data-action=start]").click()
