@@ -125,7 +125,7 @@ def _mesh(
             training={"steps": STEPS},
             rounds=rounds,
             min_available_clients=count,
-            deadline=1200,
+            deadline=300,
         )
         if engines.is_exact:
             require_exact(folder / "tasks" / "digits", built_program(), "built/bundle")
