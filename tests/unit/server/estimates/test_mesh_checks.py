@@ -30,8 +30,8 @@ def test_a_plan_says_who_checks_whom_and_when_a_newcomer_votes() -> None:
         "Members check each other: they make means again that are in doubt, and ban liars on evidence that "
         "all of them have.",
         "In each round 2 members do the work of others again, instead of their own.",
-        "A newcomer's work counts, and it votes, after 100 rounds, once 17 members found its work right, or more "
-        "than half where fewer have seats.",
+        "A newcomer's work counts, and it votes, after 100 rounds, once 17 members found its work right, "
+        "or more than half where fewer have seats.",
     ]
     file = checked({"validators": 2})
     assert list(scheme_of(file).describe(file.coordination))[-3:] == said
