@@ -6,11 +6,12 @@ This is fuzzy comparison as in BOINC's validators (Anderson 2020), by length and
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
+from numpy.typing import NDArray
 
 from backend.numerics.vectors import Vector, blocks
 
@@ -50,8 +51,23 @@ class Agreement(StrEnum):
     OTHER = "other"
 
 
-def likeness(first: Vector, second: Vector) -> Likeness:
-    """Returns the likeness of two vectors [P], in float64. Raises ValueError if their lengths differ."""
+def shortest_compared(weights: Vector, steps: int, tolerance: Tolerance) -> float:
+    """Returns the norm that an update of `weights` [P] needs to be compared by its own length.
+
+    Weights are rounded after each step, to 2^-24 of their size; a quarter of the distance is for that.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        size = math.sqrt(sum(float(part @ part) for part in _in_float64(weights)))
+    if not math.isfinite(size):
+        return 0.0
+    return 4.0 * size * 2.0**-24 * math.sqrt(2.0 * steps) / tolerance.distance
+
+
+def likeness(first: Vector, second: Vector, shortest: float = 0.0) -> Likeness:
+    """Returns the likeness of two vectors [P], in float64. Raises ValueError if their lengths differ.
+
+    Where both are shorter than `shortest`, they are compared as if they had in common what is missing to it.
+    """
     if len(first) != len(second):
         raise ValueError(f"Vectors of {len(first)} and {len(second)} values belong to different models.")
     apart = squares_a = squares_b = inner = 0.0
@@ -64,9 +80,15 @@ def likeness(first: Vector, second: Vector) -> Likeness:
             inner += float(a @ b)
     if not all(map(math.isfinite, (apart, squares_a, squares_b))):
         return Likeness(math.inf, -1.0)
+    common = max(0.0, shortest**2 - max(squares_a, squares_b))
+    squares_a, squares_b, inner = squares_a + common, squares_b + common, inner + common
     if not squares_a or not squares_b:
         return Likeness(0.0, 1.0) if squares_a == squares_b else Likeness(1.0, 0.0)
     return Likeness(math.sqrt(apart / max(squares_a, squares_b)), inner / math.sqrt(squares_a * squares_b))
+
+
+def _in_float64(vector: Vector) -> Iterator[NDArray[np.float64]]:
+    return (vector[part].astype(np.float64) for part in blocks(len(vector)))
 
 
 def agreement(measured: Likeness, tolerance: Tolerance) -> Agreement:

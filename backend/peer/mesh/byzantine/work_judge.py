@@ -11,8 +11,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from backend.errors import BundleError, PeerError
-from backend.numerics.aggregation.result_agreement import Tolerance, agreement, likeness
+from backend.numerics.aggregation.result_agreement import (
+    Tolerance,
+    agreement,
+    likeness,
+    shortest_compared,
+)
 from backend.numerics.butterfly.part_values import part_values
 from backend.numerics.vectors import Vector
 from backend.peer.links.links import LinkManager
@@ -94,7 +101,8 @@ class WorkJudge:
         """Judges the work of a case; None where this peer lacks what the work began from, or `job` ended."""
         work = self._states.work_of(case.round)
         pieces = work.pieces.get(case.target) if work else None
-        if work is None or pieces is None or self._weights.find(work.base.weights.hex()) is None:
+        base = self._weights.find(work.base.weights.hex()) if work else None
+        if work is None or pieces is None or base is None:
             return None
         if not pieces:
             # Who worked has a piece of each part: to commit to none costs nothing.
@@ -109,7 +117,7 @@ class WorkJudge:
             return JudgedWork(WorkFinding(case.target, case.round, "unable"), None, why)
         if own is None:
             return None
-        found, distance = await asyncio.to_thread(self._compared, own.update, shown, len(pieces))
+        found, distance = await asyncio.to_thread(self._compared, own.update, shown, base)
         if found == "same" and not await self._checks_are_right(work, case.target, shown):
             found = "other"
         return JudgedWork(WorkFinding(case.target, case.round, found), own, distance=distance)
@@ -160,15 +168,18 @@ class WorkJudge:
 
         return await asyncio.to_thread(are_right)
 
-    def _compared(self, update: Vector, pieces: Sequence[bytes], parts: int) -> tuple[Judged, float | None]:
+    def _compared(self, update: Vector, pieces: Sequence[bytes], base: bytes) -> tuple[Judged, float | None]:
         # Values that are not finite count as zeros on both sides.
-        sizes = part_jobs.part_sizes(len(update), parts)
+        sizes = part_jobs.part_sizes(len(update), len(pieces))
         own, shown = (
             part_jobs.joined([part_values(one, size) for one, size in zip(of, sizes, strict=True)])
-            for of in (part_jobs.cut(update, parts), pieces)
+            for of in (part_jobs.cut(update, len(pieces)), pieces)
         )
-        allowed = self._states.rules.tolerance
-        if allowed is None:
+        rules = self._states.rules
+        if rules.tolerance is None:
             return "same" if own.tobytes() == shown.tobytes() else "other", None
-        tolerance, measured = Tolerance(allowed.distance, allowed.cosine, allowed.blame), likeness(own, shown)
+        allowed = rules.tolerance
+        tolerance = Tolerance(allowed.distance, allowed.cosine, allowed.blame)
+        shortest = shortest_compared(np.frombuffer(base, "<f4"), rules.steps, tolerance)
+        measured = likeness(own, shown, shortest)
         return agreement(measured, tolerance).value, measured.distance

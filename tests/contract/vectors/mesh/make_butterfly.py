@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from backend.numerics import philox
-from backend.numerics.aggregation.result_agreement import likeness
+from backend.numerics.aggregation.result_agreement import Tolerance, likeness, shortest_compared
 from backend.numerics.butterfly.clipped_mean import clipped_mean
 from backend.numerics.butterfly.part_values import mean_of_part, part_numbers, part_values
 from backend.numerics.butterfly.projection import projection_product
@@ -42,6 +42,10 @@ def case(seed: int, members: int, liars: int, values: int, radius: float) -> dic
     coin = (seed << 40) + 12_345
     products = [projection_product(piece, made.mean, radius, coin, seed) for piece in pieces]
     alike = likeness(pieces[0], made.mean)
+    # Of the short mean and of nothing, which weights as large as the piece would round away.
+    shortest = shortest_compared(pieces[0], 10, Tolerance(0.02, 0.99, 0.3))
+    short = (made.mean * 1e-7).astype(np.float32)
+    short_alike = likeness(short, np.zeros_like(short), shortest)
     return {
         "seed": seed,
         "members": members,
@@ -54,6 +58,8 @@ def case(seed: int, members: int, liars: int, values: int, radius: float) -> dic
         "lengths": made.lengths,
         "products": products,
         "likeness": {"distance": alike.distance, "cosine": alike.cosine},
+        "shortest": shortest,
+        "short_likeness": {"distance": short_alike.distance, "cosine": short_alike.cosine},
         "unmeasured": unmeasured(pieces, coin, seed),
     }
 

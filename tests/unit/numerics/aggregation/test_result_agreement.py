@@ -17,6 +17,7 @@ from backend.numerics.aggregation.result_agreement import (
     agreement,
     likeness,
     majority,
+    shortest_compared,
 )
 
 SAME, DOUBTFUL, OTHER = Agreement.SAME, Agreement.DOUBTFUL, Agreement.OTHER
@@ -55,6 +56,20 @@ def test_zeros_are_like_zeros_only_and_no_number_is_like_nothing() -> None:
         assert likeness(bad, bad) == Likeness(math.inf, -1.0)
     with pytest.raises(ValueError, match="different models"):
         likeness(zeros, np.zeros(5, np.float32))
+
+
+def test_updates_that_rounding_of_weights_moves_are_the_same() -> None:
+    """Else an honest member would be accused of other work once the training has converged."""
+    weights, update = vector(5_000, 1), np.float32(5e-8) * vector(5_000, 2)
+    moved = (weights + update) - weights
+    shortest = shortest_compared(weights, 1, NEAR)
+    assert agreement(likeness(update, moved), NEAR) is OTHER
+    assert agreement(likeness(update, moved, shortest), NEAR) is SAME
+    assert agreement(likeness(weights, -weights, shortest), NEAR) is OTHER
+
+
+def test_weights_that_overflow_excuse_nothing() -> None:
+    assert shortest_compared(np.full(2, np.inf, np.float32), 1, NEAR) == 0.0
 
 
 @pytest.mark.parametrize(

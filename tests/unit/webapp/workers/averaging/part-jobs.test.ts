@@ -33,8 +33,11 @@ describe("The outer step", () => {
 
 describe("A comparison of works", () => {
   const made = cut(BASE, 2);
-  const found = (shown: typeof made, tolerance: { distance: number; cosine: number; blame: number } | null) =>
-    performPartJob({ type: "compare", id: 1, made, shown, tolerance });
+  const found = (
+    shown: typeof made,
+    tolerance: { distance: number; cosine: number; blame: number } | null,
+    base = new Float32Array(5),
+  ) => performPartJob({ type: "compare", id: 1, made, shown, base: bytesOf(base), steps: 1, tolerance });
 
   test("tells bits apart", () => {
     const moved = cut(Float32Array.of(10, 20, 30, 40, 50.001), 2);
@@ -50,6 +53,13 @@ describe("A comparison of works", () => {
       ...answer,
       found: "doubtful",
     });
+  });
+
+  test("takes works for the same whose difference is that of rounded weights", () => {
+    const moved = cut(Float32Array.of(10, 20, 30, 40, 49), 2);
+    const tolerance = { distance: 0.001, cosine: 0.999_999, blame: 0.002 };
+    expect(found(moved, tolerance)).toMatchObject({ found: "other" });
+    expect(found(moved, tolerance, new Float32Array(5).fill(1e8))).toMatchObject({ found: "same" });
   });
 
   test("takes a piece of another size for zeros", () => {

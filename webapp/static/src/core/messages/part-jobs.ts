@@ -70,6 +70,9 @@ export type ToPartWorker =
       readonly id: number;
       readonly made: readonly Bytes[];
       readonly shown: readonly Bytes[];
+      /** The weights that the work began with, and how many steps it has. */
+      readonly base: Bytes;
+      readonly steps: number;
       /** Null where the same work has the same bits on all devices. */
       readonly tolerance: LikenessTolerance | null;
     };

@@ -10,6 +10,7 @@ import {
   agreement,
   type LikenessAgreement,
   likeness,
+  shortestCompared,
 } from "../../core/numerics/aggregation/result-agreement";
 import { meanOfPart, partNumbers, partValues } from "../../core/numerics/butterfly/part-values";
 import { joined } from "../../core/numerics/butterfly/parts";
@@ -82,7 +83,7 @@ function takeStep({ outer, base, slots, trainable, means, sizes }: PartJob<"take
 }
 
 /** Values that are not finite count as zeros on both sides. */
-function compare({ made, shown, tolerance }: PartJob<"compare">) {
+function compare({ made, shown, base, steps, tolerance }: PartJob<"compare">) {
   const sizes = made.map((piece) => piece.length / 4);
   const whole = (pieces: readonly Bytes[]) =>
     joined(pieces.map((piece, part) => partValues(piece, sizes[part] as number)));
@@ -91,7 +92,7 @@ function compare({ made, shown, tolerance }: PartJob<"compare">) {
     const found: LikenessAgreement = sameBytes(bytesOf(own), bytesOf(theirs)) ? "same" : "other";
     return { found, distance: null };
   }
-  const measured = likeness(own, theirs);
+  const measured = likeness(own, theirs, shortestCompared(floatsOf(base), steps, tolerance));
   return { found: agreement(measured, tolerance), distance: measured.distance };
 }
 

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import {
   agreement,
   likeness,
+  shortestCompared,
 } from "../../../../../../webapp/static/src/core/numerics/aggregation/result-agreement";
 import { clippedMean } from "../../../../../../webapp/static/src/core/numerics/butterfly/clipped-mean";
 import {
@@ -26,6 +27,8 @@ interface Case {
   readonly lengths: readonly number[];
   readonly products: readonly number[];
   readonly likeness: { readonly distance: number; readonly cosine: number };
+  readonly shortest: number;
+  readonly short_likeness: { readonly distance: number; readonly cosine: number };
   readonly unmeasured: {
     readonly sha256: string;
     readonly products: readonly number[];
@@ -96,6 +99,18 @@ describe("the likeness of two results", () => {
     const found = likeness(rows[0] as Float32Array, clippedMean(rows, each.radius).mean);
     expect(found.distance).toBeCloseTo(each.likeness.distance, 10);
     expect(found.cosine).toBeCloseTo(each.likeness.cosine, 10);
+  });
+
+  test.each(golden)("of short updates of $values values is Python's", (each) => {
+    const rows = pieces(each);
+    const weights = rows[0] as Float32Array;
+    const shortest = shortestCompared(weights, 10, { distance: 0.02, cosine: 0.99 });
+    expect(shortest).toBeCloseTo(each.shortest, 10);
+    const short = clippedMean(rows, each.radius).mean.map((value) => value * 1e-7);
+    const found = likeness(short, new Float32Array(short.length), shortest);
+    expect(found.distance).toBeCloseTo(each.short_likeness.distance, 10);
+    expect(found.cosine).toBeCloseTo(each.short_likeness.cosine, 10);
+    expect(shortestCompared(Float32Array.of(Number.NaN), 1, { distance: 0.02, cosine: 0.99 })).toBe(0);
   });
 
   test("of zeros, and of what is not finite", () => {

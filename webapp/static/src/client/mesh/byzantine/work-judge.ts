@@ -97,8 +97,9 @@ export class WorkJudge {
     if (problem !== undefined) return untrained({ target, round, found: "unable" }, problem);
     if (result === null) return null;
     const made = cut(new Float32Array(result.update), pieces.length);
-    const { tolerance } = states.rules;
-    const { found, distance } = await worker.ask({ type: "compare", made, shown, tolerance });
+    const { tolerance, steps } = states.rules;
+    const compared = await worker.ask({ type: "compare", made, shown, base, steps, tolerance });
+    const { found, distance } = compared;
     const isTrue = found !== "same" || (await this.#checksTruly(work, target, shown, size));
     return { finding: { target, round, found: isTrue ? found : "other" }, result, problem: null, distance };
   }

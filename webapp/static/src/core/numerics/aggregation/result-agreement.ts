@@ -16,8 +16,20 @@ export interface LikenessTolerance extends Likeness {
 
 export type LikenessAgreement = "same" | "doubtful" | "other";
 
-/** Returns the likeness of two vectors. Throws a RangeError if their lengths differ. */
-export function likeness(first: Float32Array, second: Float32Array): Likeness {
+/**
+ * Returns the norm that an update of `weights` needs to be compared by its own length: weights are rounded after each
+ * step, to 2^-24 of their size, and a quarter of the distance allowed is for that.
+ */
+export function shortestCompared(weights: Float32Array, steps: number, { distance }: Likeness): number {
+  const size = Math.sqrt(squaresOf(weights));
+  return Number.isFinite(size) ? (4 * size * 2 ** -24 * Math.sqrt(2 * steps)) / distance : 0;
+}
+
+/**
+ * Returns the likeness of two vectors. Where both are shorter than `shortest`, they are compared as if they had in
+ * common what is missing to it. Throws a RangeError if their lengths differ.
+ */
+export function likeness(first: Float32Array, second: Float32Array, shortest = 0): Likeness {
   if (first.length !== second.length) {
     throw new RangeError(
       `Vectors of ${first.length} and ${second.length} values belong to different models.`,
@@ -27,11 +39,12 @@ export function likeness(first: Float32Array, second: Float32Array): Likeness {
     const gap = (first[i] as number) - (second[i] as number);
     return gap * gap;
   });
-  const squaresOf = (vector: Float32Array) => inner(vector.length, (i) => (vector[i] as number) ** 2);
-  const [a, b] = [squaresOf(first), squaresOf(second)];
-  if (![apart, a, b].every(Number.isFinite)) return { distance: Number.POSITIVE_INFINITY, cosine: -1 };
+  const [ownA, ownB] = [squaresOf(first), squaresOf(second)];
+  if (![apart, ownA, ownB].every(Number.isFinite)) return { distance: Number.POSITIVE_INFINITY, cosine: -1 };
+  const common = Math.max(0, shortest ** 2 - Math.max(ownA, ownB));
+  const [a, b] = [ownA + common, ownB + common];
   if (a === 0 || b === 0) return a === b ? { distance: 0, cosine: 1 } : { distance: 1, cosine: 0 };
-  const product = inner(first.length, (i) => (first[i] as number) * (second[i] as number));
+  const product = common + inner(first.length, (i) => (first[i] as number) * (second[i] as number));
   return { distance: Math.sqrt(apart / Math.max(a, b)), cosine: product / Math.sqrt(a * b) };
 }
 
@@ -39,6 +52,10 @@ export function likeness(first: Float32Array, second: Float32Array): Likeness {
 export function agreement({ distance, cosine }: Likeness, tolerance: LikenessTolerance): LikenessAgreement {
   if (distance <= tolerance.distance && cosine >= tolerance.cosine) return "same";
   return distance <= tolerance.blame ? "doubtful" : "other";
+}
+
+function squaresOf(vector: Float32Array): number {
+  return inner(vector.length, (i) => (vector[i] as number) ** 2);
 }
 
 function inner(size: number, at: (index: number) => number): number {
