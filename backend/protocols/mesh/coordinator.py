@@ -95,8 +95,14 @@ class MeshCoordinator(Rounds[MeshRound, Effect]):
         return self.depositing.until if self.depositing else super().deadline()
 
     def needed(self) -> int:
-        """Returns how many more peers must be ready before a round opens."""
-        return max(0, max(2, self.plan.min_available_clients) - self.attendance.available)
+        """Returns how many more peers must be ready before a round opens.
+
+        In a Byzantine mesh no more than have a seat: banned liars do not stop the others.
+        """
+        least = self.plan.min_available_clients
+        if self.seated:
+            least = min(least, len(self.seated))
+        return max(0, max(2, least) - self.attendance.available)
 
     # Connections of peers.
 

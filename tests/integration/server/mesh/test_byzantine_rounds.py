@@ -37,7 +37,7 @@ async def test_all_who_enter_are_told_the_same_rules(checked: Serve, tmp_path: P
         assert bob.entered.byzantine == rules
     assert rules is not None
     assert rules.terms == ByzantineTerms(
-        validators=2, radius=0.5, far=4.0, probation=30, audits=5, seconds=2.0, patience=0.5
+        validators=2, radius=0.5, far=4.0, probation=30, audits=17, seconds=2.0, patience=0.5
     )
     assert (rules.bundle, rules.run, rules.outer) == (
         ann.entered.bundle,

@@ -59,6 +59,18 @@ def test_of_more_than_fit_those_with_a_seat_come_first() -> None:
     assert second.members == first.members
 
 
+def test_those_with_a_seat_go_on_where_banned_liars_leave_fewer_than_began() -> None:
+    machine, [first] = averaging(4, STEPS | {"min_available_clients": 4}, **CHECKED)
+    machine.state_agreed(ONE, first.members[1:], 3.0)
+    recorded(machine, first, 3.0)
+    machine.client_left(first.members[0], 3.5, lost=False)
+    for name in first.members[1:]:
+        machine.client_ready(name, 4.0)
+    assert machine.needed() == 0
+    machine.client_left(first.members[1], 4.5, lost=False)
+    assert machine.needed() == 1
+
+
 def test_members_may_report_what_a_coin_drew_and_no_more() -> None:
     machine = training(3, STEPS, **CHECKED)
     # The server assigned a shard of 4 examples, the coin draws one of any size.
