@@ -1,12 +1,18 @@
 // @vitest-environment happy-dom
-import { beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { requireElement } from "../../../../../webapp/static/src/ui/lib/dom";
 import { ControlCard } from "../../../../../webapp/static/src/ui/train/control-card";
 
 const PARTS = `status status-line status-hint status-spoken examples backend step-time awake recovered
   backends curve-mine mine-none invite`.split(/\s+/);
 
+// A card draws each second as long as its page is there, and these pages end with their test.
+afterEach(() => {
+  vi.useRealTimers();
+});
+
 beforeEach(() => {
+  vi.useFakeTimers();
   document.body.innerHTML = `${PARTS.map((name) => `<p data-${name}></p>`).join("")}
     <progress data-progress></progress><button data-action></button>
     <dialog data-invite-dialog><input data-invite-address>
@@ -45,7 +51,7 @@ test("who comes when the training is over is told so, and starts nothing", () =>
   expect(requireElement(document, "status-line").textContent).toBe("The model is trained");
 });
 
-test("who proves work before it connects reads so, and nothing else later", async () => {
+test("who proves work before it connects reads so, and nothing else later", () => {
   let phase = "connecting";
   const made = new ControlCard(document.body);
   made.bind({
@@ -62,9 +68,11 @@ test("who proves work before it connects reads so, and nothing else later", asyn
   });
   const line = () => requireElement(document, "status-line").textContent;
   made.proving(true);
-  await expect.poll(line).toBe("Solving a proof of work");
+  vi.advanceTimersByTime(2000);
+  expect(line()).toBe("Solving a proof of work");
   expect(requireElement(document, "status-hint").textContent).toContain("asks it of newcomers");
   phase = "stopped";
   made.changed();
-  await expect.poll(line).toBe("Other");
+  vi.advanceTimersByTime(2000);
+  expect(line()).toBe("Other");
 });
