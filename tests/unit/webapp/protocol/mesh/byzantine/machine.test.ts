@@ -2,13 +2,11 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { fromHex } from "../../../../../../webapp/static/src/core/crypto/bytes";
 import type { Statement } from "../../../../../../webapp/static/src/core/crypto/statements";
-import {
-  ByzantineRound,
-  type RoundBegin,
-} from "../../../../../../webapp/static/src/protocol/mesh/byzantine/machine";
+import { ByzantineRound } from "../../../../../../webapp/static/src/protocol/mesh/byzantine/machine";
 import type {
   ByzantineEffect,
   ByzantineEvent,
+  RoundBegin,
 } from "../../../../../../webapp/static/src/protocol/mesh/byzantine/round-events";
 
 type Plain = Readonly<Record<string, unknown>>;

@@ -14,34 +14,16 @@ import {
   type TurnOfRound,
 } from "../../../core/crypto/statements";
 import { later } from "../../../core/user-messages";
-import type { ByzantineTerms } from "../../wire/mesh";
 import { StatementExchange } from "./exchange";
 import { identities } from "./membership";
 import { nextState } from "./next-state";
 import { type Outcome, outcomeOf } from "./outcome";
 import { basisOf, isMajority, rolesOf } from "./roles";
-import type { ByzantineEffect, ByzantineEvent, ByzantineEventOf, Removal } from "./round-events";
-import { type AgreedState, stateDigest } from "./state";
+import type { ByzantineEffect, ByzantineEvent, ByzantineEventOf, Removal, RoundBegin } from "./round-events";
+import { stateDigest } from "./state";
 import { type Body, type BodyOf, encodeBody, type WorkFinding } from "./statement-bodies";
 import { type Asked, Turn } from "./turn";
 import { numbered, PHASES, TurnLog } from "./turn-log";
-
-/** A round of the seated member `client` after `state`. */
-export interface RoundBegin {
-  readonly task: string;
-  readonly run: string;
-  readonly terms: ByzantineTerms;
-  readonly state: AgreedState;
-  /** The round and group of the convener's order. */
-  readonly attempt: readonly [round: number, group: number];
-  readonly client: string;
-  /** The identities of all in the mesh. */
-  readonly clients: ReadonlyMap<string, string>;
-  /** Returns the limits of a number of parts of the vector. */
-  readonly bounds: (parts: number) => readonly number[];
-  /** Returns a part of the coin, and the salt of its commitment, 32 random bytes each, for each turn. */
-  readonly toss: () => readonly [coin: string, salt: string];
-}
 
 /** Owned by its host, which has the keys: it signs what this member says, and checks what others said. */
 export class ByzantineRound {

@@ -1,16 +1,34 @@
 /**
- * Events that the host of a Byzantine mesh's member gives its machine, and effects that it performs. The host has all
- * bytes, which it keeps by their SHA-256, and the keys: it signs what the machine says, and gives it only statements
- * whose signatures it checked. Digests, keys and coins are hexadecimal. The twin, which explains the fields, is
- * backend/protocols/mesh/byzantine/round_events.py.
+ * What the host of a Byzantine mesh's member begins a round with, events that it gives the machine, and effects that it
+ * performs. The host has all bytes, which it keeps by their SHA-256, and the keys: it signs what the machine says, and
+ * gives it only statements whose signatures it checked. Digests, keys and coins are hexadecimal. The twin, which explains
+ * the fields, is backend/protocols/mesh/byzantine/round_events.py.
  */
 
 import type { Statement, TurnOfRound } from "../../../core/crypto/statements";
+import type { ByzantineTerms } from "../../wire/mesh";
 import type { AgreedState } from "./state";
 import type { WorkFinding } from "./statement-bodies";
 
 /** Why a member is removed: two words, a wrong mean and wrong numbers ban it; for the others it loses less. */
 export type Removal = "two-words" | "wrong-mean" | "wrong-check" | "unrevealed" | "absent";
+
+/** A round of the seated member `client` after `state`. */
+export interface RoundBegin {
+  readonly task: string;
+  readonly run: string;
+  readonly terms: ByzantineTerms;
+  readonly state: AgreedState;
+  /** The round and group of the convener's order. */
+  readonly attempt: readonly [round: number, group: number];
+  readonly client: string;
+  /** The identities of all in the mesh. */
+  readonly clients: ReadonlyMap<string, string>;
+  /** Returns the limits of a number of parts of the vector. */
+  readonly bounds: (parts: number) => readonly number[];
+  /** Returns a part of the coin, and the salt of its commitment, 32 random bytes each, for each turn. */
+  readonly toss: () => readonly [coin: string, salt: string];
+}
 
 export type ByzantineEvent =
   /** This member's vector is cut for the turn: the digest of each piece, none of a validator. */
