@@ -23,7 +23,7 @@ async def test_the_link_of_a_banned_key_ends_and_none_is_made_again(tmp_path: Pa
         assert not linked_with(honest, liar)
         assert ("down", liar.own.client, "it is banned") in honest.log
         await until(lambda: not linked_with(liar, honest))
-        # It tries again until it gives this way up, and the honest member is told of it anew.
+        # It tries this way again a few times, and each time the honest member refuses.
         tries = len(carrier.notes)
         introduce(honest, [honest, liar, third])
         introduce(liar, [honest, liar, third])
