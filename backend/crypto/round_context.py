@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 HASH_BYTES = 32
+_length = struct.Struct("<I").pack
 
 
 class MemberKeys(Protocol):
@@ -57,7 +58,7 @@ class Terms:
 
 def fields(*parts: bytes) -> bytes:
     """Returns the parts, each after its length in 4 little-endian bytes: an injective encoding."""
-    return b"".join(struct.pack("<I", len(part)) + part for part in parts)
+    return b"".join([piece for part in parts for piece in (_length(len(part)), part)])
 
 
 def integer(number: int) -> bytes:

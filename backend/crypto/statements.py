@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 from backend.crypto import client_keys
 from backend.crypto.round_context import fields, integer
@@ -31,6 +32,18 @@ class TurnOfRound:
     round: int
     turn: int
     basis: bytes
+
+    @cached_property
+    def signed_first(self) -> bytes:
+        """What all signed bytes of the turn begin with."""
+        return fields(
+            b"minga/mesh/1/statement",
+            self.task.encode(),
+            bytes.fromhex(self.run),
+            integer(self.round),
+            integer(self.turn),
+            self.basis,
+        )
 
 
 @dataclass(frozen=True)
@@ -63,17 +76,8 @@ class SignedStatement(Statement):
 
 def signed_bytes(turn: TurnOfRound, statement: Statement) -> bytes:
     """Returns the bytes that a member signs."""
-    return fields(
-        b"minga/mesh/1/statement",
-        turn.task.encode(),
-        bytes.fromhex(turn.run),
-        integer(turn.round),
-        integer(turn.turn),
-        turn.basis,
-        statement.identity,
-        statement.phase.encode(),
-        statement.before,
-        statement.body,
+    return turn.signed_first + fields(
+        statement.identity, statement.phase.encode(), statement.before, statement.body
     )
 
 
@@ -123,6 +127,8 @@ def heard_digest(statements: Iterable[bytes]) -> bytes:
     return hashlib.sha256(fields(b"minga/mesh/1/heard", *statements)).digest()
 
 
+# A machine compares a revealed coin with its commitment whenever it looks at who revealed theirs.
+@lru_cache(maxsize=1024)
 def coin_commitment(client: str, coin: bytes, salt: bytes) -> bytes:
     """Returns the commitment of a member to its part of the toss (Blum 1983), 32 bytes.
 

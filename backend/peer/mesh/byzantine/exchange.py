@@ -235,7 +235,7 @@ class ByzantineExchange:
 
     def _calculate(self, effect: events.RoundEffect) -> None:
         turn, read = self._machine.turn, self._contents.get
-        sizes = turn.sizes()
+        sizes = turn.sizes
         match effect:
             case events.MakeMean(part):
                 self._run_job(self._make_mean(partial(part_jobs.made_mean, effect, sizes[part], read)))

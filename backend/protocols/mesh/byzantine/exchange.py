@@ -39,10 +39,14 @@ class StatementExchange:
         self._windows = windows(len(statements.roles.seated))
         self._shown = self._relayed = False
         self._asked = set[int]()
+        self._to_remake = list[int]()
         self._findings = dict[int, PartFinding]()
         self._sent = set[tuple[bytes, str]]()
         self._effects = list[RoundEffect]()
         self._available: Collection[bytes] = frozenset()
+        # Of how many statements and bytes it was found what this member can show and make again.
+        self._looked_at = (0, 0)
+        self._window = 0
 
     def call(self, phase: TurnPhase, lacks: list[bytes], disputed: list[int]) -> tuple[str, Body]:
         """Returns what this member, which has come to `phase`, says at the begin; tells what it has heard."""
@@ -55,40 +59,42 @@ class StatementExchange:
 
     def may_speak(self, now: float) -> bool:
         """Whether statements of the turn that are said now reach all before they are passed on."""
-        self._now = max(now, self._now)
+        self._take_time(now)
         return self._window < _SHOWN
 
     def is_over(self, now: float) -> bool:
         """Whether all windows have passed."""
         return now >= self._time_of(_RELAYED + self._windows)
 
-    @property
-    def _window(self) -> int:
-        window = 0
-        while self._now >= self._time_of(window + 1):
-            window += 1
-        return window
+    def _take_time(self, now: float) -> None:
+        self._now = max(now, self._now)
+        while self._now >= self._time_of(self._window + 1):
+            self._window += 1
 
     def _time_of(self, window: int) -> float:
         return self._begin + window * self._patience
 
     def counts(self, statement: Statement, signers: Collection[bytes], now: float) -> bool:
         """Whether a statement that arrives now counts: late ones need signatures of others."""
-        self._now = max(now, self._now)
-        window = self._window
-        needed = window - _RELAYED + 2
-        return window < _RELAYED or signer_count(statement, signers, self._members) >= needed
+        self._take_time(now)
+        needed = self._window - _RELAYED + 2
+        return self._window < _RELAYED or signer_count(statement, signers, self._members) >= needed
 
     def learned(self, statement: Statement, client: str, now: float) -> None:
         """Passes on a statement that is new."""
-        self._now = max(now, self._now)
+        self._take_time(now)
         if self._relayed and client in self._statements.roles.active:
             self._pass_on([statement])
 
     def proceed(self, now: float, available: Collection[bytes]) -> None:
         """Takes the time, and the digests of all bytes that this member has."""
-        self._now, self._available = max(now, self._now), available
-        self._show()
+        self._take_time(now)
+        self._available = available
+        looked_at = self._statements.log.size, len(available)
+        if looked_at != self._looked_at:
+            self._looked_at = looked_at
+            self._show()
+            self._look_for_remakes()
         if self._window >= _RELAYED and not self._relayed:
             self._relayed = True
             self._pass_on(self._statements.log.statements())
@@ -108,18 +114,20 @@ class StatementExchange:
 
     def to_remake(self) -> list[int]:
         """Returns the disputed parts of which this member has all pieces by now, each once."""
-        pieces = self._statements.pieces()
-        found = []
-        for part in disputed_parts(self._statements, self._number):
-            needed = {digests[part] for digests in pieces.values()}
-            if part not in self._asked and needed.issubset(self._available):
-                self._asked.add(part)
-                found.append(part)
+        found, self._to_remake = self._to_remake, []
         return found
 
     def remade(self, event: MeanRemade, wrong: tuple[list[int], bool]) -> None:
         """Takes a mean that was made again."""
         self._findings[event.part] = PartFinding(event.part, *wrong)
+
+    def _look_for_remakes(self) -> None:
+        pieces = self._statements.pieces()
+        for part in disputed_parts(self._statements, self._number):
+            needed = {digests[part] for digests in pieces.values()}
+            if part not in self._asked and needed.issubset(self._available):
+                self._asked.add(part)
+                self._to_remake.append(part)
 
     def flush(self) -> list[RoundEffect]:
         """Returns the effects since the last call."""

@@ -249,7 +249,7 @@ class ByzantineRound:
     def _verdict(self) -> VerdictBody | None:
         """Signs the state that follows; none while a mean is doubted, or others agreed on another one."""
         turn = self.turn
-        if doubted := turn.doubted(self._terms):
+        if "stepped" not in turn.asked and (doubted := turn.doubted(self._terms)):
             self._remake(doubted)
             return None
         means = turn.means()
@@ -259,7 +259,7 @@ class ByzantineRound:
             return None
         weights, slots = turn.stepped.weights, turn.stepped.slots
         turn.next = next_state(
-            self._state, self._terms, turn.statements, self._removed, turn.sizes(), weights, slots
+            self._state, self._terms, turn.statements, self._removed, turn.sizes, weights, slots
         )
         digest = turn.next.digest()
         return VerdictBody(digest) if turn.majority() in (None, digest) else None
@@ -302,8 +302,7 @@ class ByzantineRound:
         """
         turn, patience = self.turn, self._terms.patience
         states, agreed = turn.statements.states(), turn.majority()
-        is_wrong = turn.is_misjudged() or not turn.found_wrong.issubset(turn.settled)
-        if len(states) > 1 or (turn.next is None and is_wrong):
+        if len(states) > 1 or (turn.next is None and turn.is_wrong()):
             self._call()
         elif agreed is not None:
             turn.majority_at = self._now if turn.majority_at is None else turn.majority_at

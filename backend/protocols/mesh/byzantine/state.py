@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
+from functools import cached_property
 
 from msgspec import Struct
 
@@ -54,7 +55,7 @@ class UnableMember(Struct, frozen=True, forbid_unknown_fields=True):
         return self.round + UNABLE_ROUNDS + 1
 
 
-class AgreedState(Struct, frozen=True, forbid_unknown_fields=True):
+class AgreedState(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """The state after `round`; the next round begins with it.
 
     `weights` and `slots` are SHA-256 of the weights and of the outer optimizer's momentum. `radius` is per
@@ -82,6 +83,10 @@ class AgreedState(Struct, frozen=True, forbid_unknown_fields=True):
 
     def digest(self) -> bytes:
         """Returns the SHA-256 of the state, 32 bytes."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> bytes:
         return hashlib.sha256(
             fields(
                 b"minga/mesh/1/state",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 
 from backend.crypto.statements import NOTHING_BEFORE, TurnOfRound, tossed_coin
@@ -97,13 +98,14 @@ class Turn:
         workers[self.part] = workers[(self.part + 1) % len(workers)]
         return workers
 
+    @cached_property
     def sizes(self) -> list[int]:
-        """Returns how many values each part has."""
+        """How many values each part has."""
         return [end - start for start, end in pairwise(self.bounds(len(self.roles.workers)))]
 
     def part_radius(self, part: int) -> float:
         """Returns the radius of a part, 0 before the first one was measured."""
-        return part_radius(self.radius, self.sizes()[part])
+        return part_radius(self.radius, self.sizes[part])
 
     def pieces_of(self, part: int) -> tuple[bytes, ...]:
         """Returns the digests of all pieces of a part, by worker, once all committed to theirs."""
@@ -150,7 +152,7 @@ class Turn:
         if self.radius:
             radii = [self.part_radius(part) for part in range(len(workers))]
             said = [checks[one] for one in workers]
-            farthest = far_lengths(said, self.sizes(), terms, self.radius)
+            farthest = far_lengths(said, self.sizes, terms, self.radius)
             doubted |= set(doubted_parts(said, radii, farthest))
         if self.is_misjudged():
             doubted.add(self.part)
@@ -164,6 +166,10 @@ class Turn:
         products = dict(zip(workers, self.checked.own_products, strict=True))
         lengths = dict(zip(workers, self.checked.own_lengths, strict=True))
         return bool(wrong_checks(self.statements.checks(), self.part, products, lengths))
+
+    def is_wrong(self) -> bool:
+        """Whether this member found a mean wrong, or numbers about one, and nobody has settled that."""
+        return self.is_misjudged() or not self.found_wrong.issubset(self.settled)
 
     def remade(self, event: MeanRemade) -> None:
         """Takes a doubted mean that this member made again before anybody called for an exchange."""

@@ -62,6 +62,9 @@ class TurnLog:
         self._client_of = {identity: client for client, identity in clients.items()}
         # By phase and client: what it said, and a second word, if there is one.
         self._said: dict[str, dict[str, list[tuple[Statement, Body]]]] = {}
+        self._digests: dict[tuple[str, str], bytes] = {}
+        # How many statements are here.
+        self.size = 0
         # First words do not change, once all are there.
         self._heard: dict[tuple[TurnPhase, tuple[str, ...]], bytes] = {}
 
@@ -76,13 +79,14 @@ class TurnLog:
         in_exchange = kind in _NUMBERED and number.isdecimal() and int(number) < MOST_EXCHANGES
         if client is None or not (in_exchange or statement.phase in PHASES):
             return None
-        words = self._said.setdefault(statement.phase, {}).setdefault(client, [])
+        words = self._said.get(statement.phase, {}).get(client, [])
         if len(words) > 1 or any(_same(known, statement) for known, _ in words):
             return None
         body = decode_body(statement.body)
         if not isinstance(body, _BODIES[kind]):
             return None
-        words.append((statement, body))
+        self._said.setdefault(statement.phase, {})[client] = [*words, (statement, body)]
+        self.size += 1
         return client
 
     def knows(self, statement: Statement) -> bool:
@@ -106,10 +110,15 @@ class TurnLog:
             if len(words) > 1
         }
 
+    def count(self, phase: str) -> int:
+        """Returns how many first words `said` of a phase depends on: for coins commitments, too."""
+        found = len(self._said.get(phase, ()))
+        return found + len(self._said.get(TurnPhase.COMMIT, ())) if phase == TurnPhase.REVEAL else found
+
     def said(self, phase: str) -> dict[str, Body]:
         """Returns what clients said in a phase, first words only; none of a false coin."""
         words = self._said.get(phase, {})
-        found = {client: words[client][0][1] for client in sorted(words) if words[client]}
+        found = {client: words[client][0][1] for client in sorted(words)}
         return self._true_coins(found) if phase == TurnPhase.REVEAL else found
 
     def all_said(self, phase: str) -> dict[str, list[Body]]:
@@ -119,7 +128,9 @@ class TurnLog:
 
     def digest_of(self, phase: str, client: str) -> bytes:
         """Returns the digest of a client's statement. Raises KeyError if there is none."""
-        return self._said[phase][client][0][0].digest(self.turn)
+        if (phase, client) not in self._digests:
+            self._digests[phase, client] = self.statement_of(phase, client).digest(self.turn)
+        return self._digests[phase, client]
 
     def statement_of(self, phase: str, client: str) -> Statement:
         """Returns a client's statement. Raises KeyError if there is none."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from backend.crypto.statements import Statement
 from backend.protocols.mesh.byzantine.checks import is_complete
@@ -28,17 +29,26 @@ class TurnStatements:
 
     log: TurnLog
     roles: TurnRoles
+    # What counts in a phase, and of how many statements it was found, after what was heard before.
+    _found: dict[TurnPhase, tuple[int, bytes | None, Mapping[str, Body]]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
-    def of(self, phase: TurnPhase) -> dict[str, Body]:
+    def of(self, phase: TurnPhase) -> Mapping[str, Body]:
         """Returns what counts as said in a phase, by client: it follows all that was said in the one before.
 
         Who names other statements there lies, or heard one of two words: an exchange shows which.
         """
-        said = self.log.said(phase)
-        heard = self.log.heard_before(phase, self.roles.active)
+        count, heard = self.log.count(phase), self.log.heard_before(phase, self.roles.active)
+        known = self._found.get(phase)
+        if known is None or known[:2] != (count, heard):
+            known = self._found[phase] = count, heard, self._followed(phase, heard)
+        return known[2]
+
+    def _followed(self, phase: TurnPhase, heard: bytes | None) -> dict[str, Body]:
         return {
             client: body
-            for client, body in said.items()
+            for client, body in self.log.said(phase).items()
             if self._counts(client, body)
             and (heard is None or self.log.statement_of(phase, client).before == heard)
         }

@@ -59,7 +59,7 @@ export class RoundJobs {
 
   /** Returns the event that answers an effect of `turn`. */
   answer(effect: Calculated, turn: Turn): Promise<ByzantineEvent> {
-    const sizes = turn.sizes();
+    const sizes = turn.sizes;
     switch (effect.type) {
       case "make_mean":
         return this.#makeMean(effect, sizes[effect.part] as number);
@@ -80,7 +80,7 @@ export class RoundJobs {
   }
 
   async #checkMeans({ coin, means }: EffectOf<"check_means">, turn: Turn): Promise<ByzantineEvent> {
-    const sizes = turn.sizes();
+    const sizes = turn.sizes;
     const { id: _, ...numbers } = await this.#options.worker.ask({
       type: "check_means",
       sizes,

@@ -27,6 +27,10 @@ export class StatementExchange {
   #now: number;
   #effects: ByzantineEffect[] = [];
   #available: ReadonlySet<string> = new Set();
+  #toRemake: number[] = [];
+  /** Of how many statements and bytes it was found what this member can show and make again. */
+  #lookedAt = "";
+  #window = 0;
   #hasShown = false;
   #hasRelayed = false;
 
@@ -59,7 +63,7 @@ export class StatementExchange {
 
   /** Whether statements of the turn that are said now reach all before they are passed on. */
   maySpeak(now: number): boolean {
-    this.#now = Math.max(now, this.#now);
+    this.#takeTime(now);
     return this.#window < SHOWN;
   }
 
@@ -68,10 +72,9 @@ export class StatementExchange {
     return now >= this.#timeOf(RELAYED + this.#windows);
   }
 
-  get #window(): number {
-    let window = 0;
-    while (this.#now >= this.#timeOf(window + 1)) window += 1;
-    return window;
+  #takeTime(now: number): void {
+    this.#now = Math.max(now, this.#now);
+    while (this.#now >= this.#timeOf(this.#window + 1)) this.#window += 1;
   }
 
   #timeOf(window: number): number {
@@ -80,23 +83,27 @@ export class StatementExchange {
 
   /** Whether a statement that arrives now counts: late ones need signatures of others. */
   counts(statement: Statement, signers: readonly string[], now: number): boolean {
-    this.#now = Math.max(now, this.#now);
-    const window = this.#window;
-    const needed = window - RELAYED + 2;
-    return window < RELAYED || signerCount(toHex(statement.identity), signers, this.#members) >= needed;
+    this.#takeTime(now);
+    const needed = this.#window - RELAYED + 2;
+    return this.#window < RELAYED || signerCount(toHex(statement.identity), signers, this.#members) >= needed;
   }
 
   /** Passes on a statement that is new. */
   learned(statement: Statement, client: string, now: number): void {
-    this.#now = Math.max(now, this.#now);
+    this.#takeTime(now);
     if (this.#hasRelayed && this.statements.roles.active.includes(client)) this.#passOn([statement]);
   }
 
   /** Takes the time, and the digests of all bytes that this member has. */
   proceed(now: number, available: ReadonlySet<string>): void {
-    this.#now = Math.max(now, this.#now);
+    this.#takeTime(now);
     this.#available = available;
-    this.#show();
+    const lookedAt = `${this.statements.log.size} ${available.size}`;
+    if (lookedAt !== this.#lookedAt) {
+      this.#lookedAt = lookedAt;
+      this.#show();
+      this.#lookForRemakes();
+    }
     if (this.#window >= RELAYED && !this.#hasRelayed) {
       this.#hasRelayed = true;
       this.#passOn(this.statements.log.statements());
@@ -116,12 +123,8 @@ export class StatementExchange {
 
   /** Returns the disputed parts of which this member has all pieces by now, each once. */
   toRemake(): readonly number[] {
-    const pieces = [...this.statements.pieces().values()];
-    const found = disputedParts(this.statements, this.number).filter(
-      (part) =>
-        !this.#asked.has(part) && pieces.every((digests) => this.#available.has(digests[part] as string)),
-    );
-    for (const part of found) this.#asked.add(part);
+    const found = this.#toRemake;
+    this.#toRemake = [];
     return found;
   }
 
@@ -135,6 +138,16 @@ export class StatementExchange {
     const effects = this.#effects;
     this.#effects = [];
     return effects;
+  }
+
+  #lookForRemakes(): void {
+    const pieces = [...this.statements.pieces().values()];
+    for (const part of disputedParts(this.statements, this.number)) {
+      const isReady = pieces.every((digests) => this.#available.has(digests[part] as string));
+      if (this.#asked.has(part) || !isReady) continue;
+      this.#asked.add(part);
+      this.#toRemake.push(part);
+    }
   }
 
   #passOn(statements: readonly Statement[]): void {

@@ -234,7 +234,7 @@ export class ByzantineRound {
   #verdict(): BodyOf<"verdict"> | null {
     const { turn } = this;
     const { state, terms } = this.begin;
-    const doubted = turn.doubted(terms);
+    const doubted = turn.asked.has("stepped") ? [] : turn.doubted(terms);
     if (doubted.length > 0) {
       this.#remake(doubted);
       return null;
@@ -244,7 +244,7 @@ export class ByzantineRound {
     this.#ask("stepped", means, { type: "take_outer_step", means: state.radius !== 0 ? means : [] });
     if (turn.stepped === null) return null;
     const { weights, slots } = turn.stepped;
-    const result = { statements: turn.statements, removed: this.#removed, sizes: turn.sizes() };
+    const result = { statements: turn.statements, removed: this.#removed, sizes: turn.sizes };
     turn.next = nextState(state, terms, { ...result, weights, slots });
     const digest = stateDigest(turn.next);
     const majority = turn.majority();
@@ -297,8 +297,7 @@ export class ByzantineRound {
     const { patience } = this.begin.terms;
     const states = turn.statements.states();
     const agreed = turn.majority();
-    const isWrong = turn.isMisjudged() || [...turn.foundWrong].some((part) => !turn.settled.has(part));
-    if (states.size > 1 || (turn.next === null && isWrong)) this.#call();
+    if (states.size > 1 || (turn.next === null && turn.isWrong())) this.#call();
     else if (agreed !== null) {
       turn.majorityAt ??= this.#now;
       const isEverybody = states.get(agreed) === turn.roles.active.length;

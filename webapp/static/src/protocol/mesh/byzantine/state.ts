@@ -66,8 +66,16 @@ export interface AgreedState {
   readonly unable: readonly UnableMember[];
 }
 
+const digests = new WeakMap<AgreedState, string>();
+
 /** Returns the SHA-256 of the state. */
 export function stateDigest(state: AgreedState): string {
+  const digest = digests.get(state) ?? digestOf(state);
+  digests.set(state, digest);
+  return digest;
+}
+
+function digestOf(state: AgreedState): string {
   return hashFields(
     utf8("minga/mesh/1/state"),
     integer(state.round),

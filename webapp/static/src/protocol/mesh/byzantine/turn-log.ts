@@ -29,10 +29,12 @@ export function numbered(kind: "call" | "shown", number: number): string {
 export class TurnLog {
   readonly #clientOf: ReadonlyMap<string, string>;
   /** By phase and client: what it said, and a second word, if there is one. */
-  readonly #said = new Map<string, Map<string, Word[]>>();
-
-  /** First words do not change, once those of all active clients are there. */
+  readonly #said = new Map<string, Map<string, readonly Word[]>>();
+  // First words do not change: by phase and client, by phase once all active clients said theirs, and by client.
+  readonly #digests = new Map<string, string>();
   readonly #heard = new Map<TurnPhase, Bytes>();
+  readonly #trueCoins = new Map<string, boolean>();
+  #size = 0;
 
   constructor(
     readonly turn: TurnOfRound,
@@ -51,11 +53,11 @@ export class TurnLog {
     const client = this.#clientOf.get(toHex(statement.identity));
     const kind = kindOf(statement.phase);
     if (client === undefined || kind === null) return null;
-    const words = this.#words(statement.phase, client);
+    const words = this.#said.get(statement.phase)?.get(client) ?? [];
     if (words.length > 1 || words.some(([known]) => isSame(known, statement))) return null;
     const body = decodeBody(statement.body);
     if (body?.type !== kind) return null;
-    words.push([statement, body]);
+    this.#keep(statement.phase, client, [...words, [statement, body]]);
     return client;
   }
 
@@ -82,6 +84,17 @@ export class TurnLog {
     return found;
   }
 
+  /** How many statements are here. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Returns how many first words `said` of a phase depends on: for coins commitments, too. */
+  count(phase: string): number {
+    const found = this.#said.get(phase)?.size ?? 0;
+    return phase === "reveal" ? found + (this.#said.get("commit")?.size ?? 0) : found;
+  }
+
   /** Returns what clients said in a phase, by client, first words only; none of a false coin. */
   said(phase: string): Map<string, Body> {
     const found = new Map<string, Body>();
@@ -100,7 +113,11 @@ export class TurnLog {
 
   /** Returns the digest of a client's statement. Throws if there is none. */
   digestOf(phase: string, client: string): string {
-    return toHex(statementDigest(this.turn, this.statementOf(phase, client)));
+    const key = `${phase} ${client}`;
+    const digest =
+      this.#digests.get(key) ?? toHex(statementDigest(this.turn, this.statementOf(phase, client)));
+    this.#digests.set(key, digest);
+    return digest;
   }
 
   /** Returns a client's statement. Throws if there is none. */
@@ -133,12 +150,11 @@ export class TurnLog {
     return heard;
   }
 
-  #words(phase: string, client: string): Word[] {
-    const byClient = this.#said.get(phase) ?? new Map<string, Word[]>();
+  #keep(phase: string, client: string, words: readonly Word[]): void {
+    const byClient = this.#said.get(phase) ?? new Map<string, readonly Word[]>();
     this.#said.set(phase, byClient);
-    const words = byClient.get(client) ?? [];
     byClient.set(client, words);
-    return words;
+    this.#size += 1;
   }
 
   #sorted(phase: string): readonly (readonly [string, readonly Word[]])[] {
@@ -148,7 +164,11 @@ export class TurnLog {
   #isTrueCoin(client: string, body: Body): boolean {
     const commit = this.#said.get("commit")?.get(client)?.[0]?.[1];
     if (body.type !== "reveal" || commit?.type !== "commit") return false;
-    return toHex(coinCommitment(client, fromHex(body.coin), fromHex(body.salt))) === commit.coin;
+    const isTrue =
+      this.#trueCoins.get(client) ??
+      toHex(coinCommitment(client, fromHex(body.coin), fromHex(body.salt))) === commit.coin;
+    this.#trueCoins.set(client, isTrue);
+    return isTrue;
   }
 }
 

@@ -3,7 +3,7 @@
  * backend/protocols/mesh/byzantine/turn_statements.py.
  */
 
-import { fromHex, sameBytes } from "../../../core/crypto/bytes";
+import { type Bytes, fromHex, sameBytes } from "../../../core/crypto/bytes";
 import type { Statement } from "../../../core/crypto/statements";
 import { isComplete } from "./checks";
 import { isMajority, type TurnRoles } from "./roles";
@@ -14,8 +14,17 @@ import { PHASES, type TurnLog } from "./turn-log";
 /** Hexadecimal digits of a digest. */
 const DIGITS = 64;
 
+/** What counts in a phase; `count` and `heard` are what that depends on. */
+interface CountedPhase {
+  readonly count: number;
+  readonly heard: Bytes | null;
+  readonly bodies: ReadonlyMap<string, Body>;
+}
+
 /** The statements of a turn by active members, out of its log. */
 export class TurnStatements {
+  readonly #counted = new Map<TurnPhase, CountedPhase>();
+
   constructor(
     readonly log: TurnLog,
     readonly roles: TurnRoles,
@@ -25,15 +34,24 @@ export class TurnStatements {
    * Returns what counts as said in a phase, by client: it follows all that was said in the one before. Who names other
    * statements there lies, or heard one of two words: an exchange shows which.
    */
-  of<T extends TurnPhase>(phase: T): Map<string, BodyOf<T>> {
-    const heard = this.log.heardBefore(phase, this.roles.active);
+  of<T extends TurnPhase>(phase: T): ReadonlyMap<string, BodyOf<T>> {
+    const [count, heard] = [this.log.count(phase), this.log.heardBefore(phase, this.roles.active)];
+    let known = this.#counted.get(phase);
+    if (known?.count !== count || known.heard !== heard) {
+      known = { count, heard, bodies: this.#following(phase, heard) };
+      this.#counted.set(phase, known);
+    }
+    // The log keeps only bodies of their phase.
+    return known.bodies as ReadonlyMap<string, BodyOf<T>>;
+  }
+
+  #following(phase: TurnPhase, heard: Bytes | null): ReadonlyMap<string, Body> {
     const said = [...this.log.said(phase)].filter(
       ([client, body]) =>
         this.#counts(client, body) &&
         (heard === null || sameBytes(this.log.statementOf(phase, client).before, heard)),
     );
-    // The log keeps only bodies of their phase.
-    return new Map(said as [string, BodyOf<T>][]);
+    return new Map(said);
   }
 
   /** Returns the active clients that said nothing in a phase yet. */

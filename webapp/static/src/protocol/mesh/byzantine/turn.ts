@@ -61,12 +61,16 @@ export class Turn {
   readonly foundWrong = new Set<number>();
   /** What did not count in an exchange, and is heard after it. */
   early: TurnLog;
+  /** How many values each part has. */
+  readonly sizes: readonly number[];
 
   constructor(readonly begin: TurnStart) {
     const { log, roles, due } = begin;
     this.statements = new TurnStatements(log, roles);
     this.early = new TurnLog(log.turn, log.identities());
     this.due = due;
+    const bounds = begin.bounds(roles.workers.length);
+    this.sizes = bounds.slice(1).map((end, i) => end - (bounds[i] as number));
   }
 
   get roles(): TurnRoles {
@@ -113,15 +117,9 @@ export class Turn {
     return workers;
   }
 
-  /** Returns how many values each part has. */
-  sizes(): readonly number[] {
-    const bounds = this.begin.bounds(this.roles.workers.length);
-    return bounds.slice(1).map((end, i) => end - (bounds[i] as number));
-  }
-
   /** Returns the radius of a part, 0 before the first one was measured. */
   partRadius(part: number): number {
-    return partRadius(this.begin.radius, this.sizes()[part] as number);
+    return partRadius(this.begin.radius, this.sizes[part] as number);
   }
 
   /** Returns the digests of all pieces of a part, by worker, once all committed to theirs. */
@@ -183,7 +181,7 @@ export class Turn {
     if (this.begin.radius !== 0) {
       const radii = workers.map((_, part) => this.partRadius(part));
       const said = workers.map((worker) => checks.get(worker) as BodyOf<"check">);
-      const farthest = farLengths(said, this.sizes(), terms, this.begin.radius);
+      const farthest = farLengths(said, this.sizes, terms, this.begin.radius);
       for (const part of doubtedParts(said, radii, farthest)) doubted.add(part);
     }
     if (this.isMisjudged()) doubted.add(this.part);
@@ -198,6 +196,11 @@ export class Turn {
     const products = this.#byWorker(this.checked.own_products);
     const lengths = this.#byWorker(this.checked.own_lengths);
     return wrongChecks(this.statements.checks(), this.part, products, lengths).length > 0;
+  }
+
+  /** Whether this member found a mean wrong, or numbers about one, and nobody has settled that. */
+  isWrong(): boolean {
+    return this.isMisjudged() || [...this.foundWrong].some((part) => !this.settled.has(part));
   }
 
   /** Takes a doubted mean that this member made again before anybody called for an exchange. */
