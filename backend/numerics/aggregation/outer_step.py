@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from backend.numerics.vectors import Vector
+from backend.numerics.vectors import Vector, blocks
 
 # Linear in the change: the mean of all peers' steps is the step with their mean momentum.
 OUTER_KINDS = ("fedavg", "fedavgm", "nesterov")
@@ -28,15 +28,18 @@ def outer_step(
         raise ValueError(f"Peers cannot make the outer step {kind}; it is one of {', '.join(OUTER_KINDS)}.")
     rate, mu = np.float32(learning_rate), np.float32(momentum)
     step = change.copy()
-    trained = step[:trainable]
-    velocity: Vector = np.zeros(0, np.float32)
+    velocity: Vector = np.empty(0 if kind == "fedavg" else trainable, np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
-        if kind != "fedavg":
-            velocity = mu * state if len(state) else np.zeros(trainable, np.float32)
-            velocity += trained
-            if kind == "nesterov":
-                trained += mu * velocity
-            else:
-                trained[:] = velocity
-        trained *= rate
+        # Block by block: fresh memory for whole vectors costs more than the arithmetic.
+        for part in blocks(trainable):
+            trained = step[part]
+            if kind != "fedavg":
+                moved = mu * state[part] if len(state) else np.zeros(len(trained), np.float32)
+                moved += trained
+                velocity[part] = moved
+                if kind == "nesterov":
+                    trained += mu * moved
+                else:
+                    trained[:] = moved
+            trained *= rate
     return step, velocity

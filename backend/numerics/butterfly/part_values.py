@@ -25,7 +25,7 @@ def part_values(content: bytes | memoryview, size: int) -> Vector:
     """
     if len(content) != 4 * size:
         return np.zeros(size, np.float32)
-    values: Vector = np.frombuffer(content, "<f4").astype(np.float32)
+    values: Vector = np.frombuffer(content, "<f4").astype(np.float32, copy=False)
     return values if bool(np.isfinite(values).all()) else np.zeros(size, np.float32)
 
 

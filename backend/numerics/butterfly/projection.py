@@ -14,7 +14,7 @@ import numpy as np
 
 from backend.numerics import philox
 from backend.numerics.butterfly.clipped_mean import clip_factor
-from backend.numerics.butterfly.lane_sums import LANES, in_order, lane_differences, length_of
+from backend.numerics.butterfly.lane_sums import LANES, added, in_order, lane_differences
 from backend.numerics.vectors import Vector, Vector64
 
 
@@ -32,10 +32,16 @@ def product_and_length(
     committed to. Each value of the vector is the product of two that are uniform in [-1, 1).
     """
     by_lane, by_row = _vectors(coin, part, -(-len(mean) // LANES))
-    rows = lane_differences(piece, mean)
-    length = length_of(rows)
-    rows *= by_row[:, None]
-    return in_order(rows.sum(axis=0) * by_lane) * clip_factor(length, radius), length
+    squares = total = None
+    first = 0
+    for rows in lane_differences(piece, mean):
+        squares = added(squares, rows * rows)
+        rows *= by_row[first : first + len(rows), None]
+        first, total = first + len(rows), added(total, rows)
+    if squares is None or total is None:
+        return 0.0, 0.0
+    length = float(np.sqrt(in_order(squares)))
+    return in_order(total * by_lane) * clip_factor(length, radius), length
 
 
 # A member needs those of its own part for each piece of it.

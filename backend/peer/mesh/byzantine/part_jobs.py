@@ -122,10 +122,10 @@ def outer_stepped(
     if not means:
         return base, slots
     parts = [part_values(read(digest), size) for digest, size in zip(means, sizes, strict=True)]
-    before: Vector = np.frombuffer(slots, "<f4").astype(np.float32)
+    before: Vector = np.frombuffer(slots, "<f4").astype(np.float32, copy=False)
     change = joined(parts)
     step, velocity = outer_step(outer.kind, outer.learning_rate, outer.momentum, change, trainable, before)
-    weights = np.frombuffer(base, "<f4") + step
+    weights = np.add(np.frombuffer(base, "<f4"), step, out=step)
     return weights.astype("<f4", copy=False).tobytes(), velocity.astype("<f4", copy=False).tobytes()
 
 
