@@ -11,6 +11,7 @@ WIDTH, HEIGHT = 640, 360
 LEFT, RIGHT, TOP, BOTTOM = 56, 32, 34, 44
 # Middle tones with a contrast of at least 3 to 1 on white and on near black.
 TEXT = "#7a828c"
+_ROW = 18
 COLOURS = ("#7a828c", "#2f81f7", "#d9730d", "#8250df", "#1a9e6b", "#d6457a")
 
 
@@ -36,7 +37,8 @@ def draw(
     """Returns an SVG of the lines with their bands, a grid and a key.
 
     There must be at least one line with one point, and at most as many lines as COLOURS. The key is at the
-    bottom right, or beside the title where names are `short`; a page may have its own instead.
+    right, where the fewest points are, or beside the title where names are `short`; a page may have its own
+    instead.
     """
     right = max(max(line.x) for line in lines)
     y_ticks = _ticks(min(min(line.low) for line in lines), max(max(line.high) for line in lines))
@@ -51,9 +53,10 @@ def draw(
         _label(f"translate(14 {(TOP + HEIGHT - BOTTOM) / 2:.0f}) rotate(-90)", y_label),
         *(_curve(frame, line, colour) for line, colour in zip(lines, COLOURS, strict=False)),
         *(
-            _key(_key_position(number, len(lines), short), line, colour)
-            for number, (line, colour) in enumerate(zip(lines, COLOURS, strict=False))
-            if with_key
+            _key(position, line, colour)
+            for position, line, colour in zip(
+                _key_positions(frame, lines, short) if with_key else (), lines, COLOURS, strict=False
+            )
         ),
     ]
     return "\n".join([*parts, "</svg>\n"])
@@ -111,11 +114,20 @@ def _curve(frame: _Frame, line: Line, colour: str) -> str:
     )
 
 
-def _key_position(number: int, count: int, short: bool) -> tuple[int, int]:
-    """Returns the position of the key of the line `number`."""
+def _key_positions(frame: _Frame, lines: Sequence[Line], short: bool) -> list[tuple[int, int]]:
+    """Returns the position of each line's key."""
+    count = len(lines)
     if short:
-        return WIDTH - RIGHT - 88 * (count - number), 18
-    return WIDTH - RIGHT - 200, HEIGHT - BOTTOM - 56 + 18 * number
+        return [(WIDTH - RIGHT - 88 * (count - number), 18) for number in range(count)]
+    left, height = WIDTH - RIGHT - 200, _ROW * count
+    beside = [frame.y(y) for line in lines for x, y in zip(line.x, line.y, strict=True) if frame.x(x) > left]
+
+    def covered(top: int) -> int:
+        return sum(top - 2 <= y <= top + height + 2 for y in beside)
+
+    # The lowest of the best places.
+    top = min(range(HEIGHT - BOTTOM - height - 4, TOP, -2), key=covered)
+    return [(left, top + _ROW * number + 14) for number in range(count)]
 
 
 def _key(position: tuple[int, int], line: Line, colour: str) -> str:
