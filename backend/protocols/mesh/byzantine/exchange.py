@@ -21,7 +21,10 @@ _SHOWN, _RELAYED = 2, 3
 
 
 class StatementExchange:
-    """Exchange `number` of a turn, as the active member `client` sees it. Owned by its machine."""
+    """Exchange `number` of a turn, as the active member `client` sees it. Owned by its machine.
+
+    The exchange before left no time to make the means of `deferred` parts again.
+    """
 
     def __init__(
         self,
@@ -30,7 +33,9 @@ class StatementExchange:
         client: str,
         now: float,
         patience: float,
+        deferred: Collection[int] = (),
     ) -> None:
+        self._deferred = frozenset(deferred)
         self._statements, self._number, self._client = statements, number, client
         self._begin, self._patience, self._now = now, patience, now
         identities = statements.log.identities()
@@ -105,10 +110,7 @@ class StatementExchange:
             return []
         self._shown = True
         wanted = sorted({digest for lacks in self._lacks().values() for digest in lacks})
-        findings = [
-            self._findings.get(part, PartFinding(part, None))
-            for part in disputed_parts(self._statements, self._number)
-        ]
+        findings = [self._findings.get(part, PartFinding(part, None)) for part in self._disputed()]
         available = [digest for digest in wanted if digest in self._available]
         return [(numbered("shown", self._number), ShownBody(available, findings))]
 
@@ -123,7 +125,7 @@ class StatementExchange:
 
     def _look_for_remakes(self) -> None:
         pieces = self._statements.pieces()
-        for part in disputed_parts(self._statements, self._number):
+        for part in self._disputed():
             needed = {digests[part] for digests in pieces.values()}
             if part not in self._asked and needed.issubset(self._available):
                 self._asked.add(part)
@@ -137,6 +139,9 @@ class StatementExchange:
     def _pass_on(self, statements: Iterable[Statement]) -> None:
         turn = self._statements.log.turn
         self._effects += [PassOn(statement, turn) for statement in statements]
+
+    def _disputed(self) -> list[int]:
+        return sorted(self._deferred.union(disputed_parts(self._statements, self._number)))
 
     def _lacks(self) -> dict[str, list[bytes]]:
         said = self._statements.log.said(numbered("call", self._number))
@@ -158,7 +163,7 @@ class StatementExchange:
                 if digest in self._available:
                     self._send(digest, everybody if digest in own else [client])
         workers = self._statements.roles.workers
-        for part in disputed_parts(self._statements, self._number):
+        for part in self._disputed():
             for worker, digests in self._statements.pieces().items():
                 # The owner has all pieces of its part, and workers their own.
                 if digests[part] in self._available and self._client in (worker, workers[part]):

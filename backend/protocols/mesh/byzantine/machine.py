@@ -328,7 +328,7 @@ class ByzantineRound:
         turn = self.turn
         turn.exchanges += 1
         turn.exchange = StatementExchange(
-            turn.statements, turn.exchanges, self._client, self._now, self._terms.patience
+            turn.statements, turn.exchanges, self._client, self._now, self._terms.patience, turn.deferred
         )
         doubts = turn.phase is TurnPhase.VERDICT and turn.next is None
         lacks = [] if self.over else turn.lacks(self._available)
@@ -345,7 +345,8 @@ class ByzantineRound:
         self._effects += exchange.flush()
         if exchange.is_over(self._now):
             turn.exchange = None
-            self._apply(outcome_of(turn.statements, turn.exchanges, turn.excused, turn.settled))
+            excused, settled, deferred = turn.excused, turn.settled, turn.deferred
+            self._apply(outcome_of(turn.statements, turn.exchanges, excused, settled, deferred))
 
     def _apply(self, outcome: Outcome) -> None:
         if self.over:
@@ -362,6 +363,7 @@ class ByzantineRound:
             case _:
                 self.turn.excused |= outcome.excused
                 self.turn.settled |= outcome.settled
+                self.turn.deferred |= outcome.deferred
                 self.turn.due = self._now + 2 * self._terms.patience
                 self.turn.hear_early()
 

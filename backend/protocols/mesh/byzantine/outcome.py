@@ -6,7 +6,7 @@ A pure function of them, so that nobody has to ask what others conclude.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -35,10 +35,15 @@ class Removed:
 
 @dataclass(frozen=True)
 class Resumed:
-    """Nobody is at fault: the turn continues. Those `excused` lacked bytes; `settled` parts are right."""
+    """Nobody is at fault: the turn continues.
+
+    Those `excused` lacked bytes or time; `settled` parts are right. All members show their pieces of
+    `deferred` parts from the begin of the next exchange on: this one left no time for it.
+    """
 
     excused: frozenset[tuple[TurnPhase, str]]
-    settled: frozenset[int]
+    settled: frozenset[int] = frozenset()
+    deferred: frozenset[int] = frozenset()
 
 
 Outcome: TypeAlias = Decided | Removed | Resumed
@@ -49,10 +54,12 @@ def outcome_of(
     exchange: int,
     excused: Collection[tuple[TurnPhase, str]],
     settled: Collection[int],
+    deferred: Collection[int],
 ) -> Outcome:
     """Returns the outcome of an exchange.
 
-    Those in `excused` were given time in that phase before; `settled` parts were found right.
+    Those in `excused` were given time in that phase before; `settled` parts were found right, and `deferred`
+    ones are disputed since its begin.
     """
     roles, log = statements.roles, statements.log
     signed = [state for state, count in statements.states().items() if roles.is_majority(count)]
@@ -62,44 +69,63 @@ def outcome_of(
     if double:
         # Which of two words was heard first differs, so nothing else follows from them.
         return Removed(dict.fromkeys(double, "two-words"))
-    why = dict[str, Removal]()
-    disputed = [part for part in disputed_parts(statements, exchange) if part not in settled]
-    right = set[int]()
-    for part in disputed:
+    why, right, later = dict[str, Removal](), set[int](), set[int]()
+    for part in sorted({*disputed_parts(statements, exchange), *deferred}.difference(settled)):
         wrong = _wrong(statements, exchange, part)
-        why = wrong | why
-        if not wrong:
+        if wrong is None and part not in deferred:
+            # A liar may have withheld numbers, or its doubt, until there was no time left to show pieces.
+            later.add(part)
+        elif wrong is None:
+            # All asked for the pieces in time: its owner showed them to some only.
+            why.setdefault(roles.workers[part], "absent")
+        elif wrong:
+            why |= wrong
+        else:
             right.add(part)
     lacking = statements.earliest_lacking()
-    if why or right or lacking is None:
-        return Removed(why) if why else Resumed(frozenset(), frozenset(right))
+    if why:
+        return Removed(why)
+    if right or lacking is None:
+        return Resumed(frozenset(), frozenset(right), frozenset(later))
+    return _absences(statements, exchange, lacking, excused, later)
+
+
+def _absences(
+    statements: TurnStatements,
+    exchange: int,
+    lacking: tuple[TurnPhase, Sequence[str]],
+    excused: Collection[tuple[TurnPhase, str]],
+    later: Collection[int],
+) -> Outcome:
+    """Returns what follows from the silence of the clients in `lacking`; `later` are parts deferred now."""
+    why, given = dict[str, Removal](), set[tuple[TurnPhase, str]]()
     phase, clients = lacking
-    given = set[tuple[TurnPhase, str]]()
     for client in clients:
-        came_to = _came_to(statements, exchange, client)
-        if came_to is not None and came_to < PHASES.index(phase) and (phase, client) not in excused:
-            # It came to this phase by the exchange, in which there may have been no time for it.
+        call = _call_of(statements, exchange, client)
+        behind = call is not None and PHASES.index(TurnPhase(call.phase)) < PHASES.index(phase)
+        doubts = call is not None and not set(later).isdisjoint(call.disputed)
+        if doubts or (behind and (phase, client) not in excused):
+            # It waits for pieces, or came to this phase by the exchange: there may have been no time for it.
             given.add((phase, client))
-        elif blamed := _withheld(statements, exchange, client):
+        elif blamed := _withheld(statements, exchange, call):
             why |= dict.fromkeys(blamed, "absent")
         else:
             why[client] = "unrevealed" if phase is TurnPhase.REVEAL else "absent"
-    return Removed(why) if why else Resumed(frozenset(given), frozenset())
+    return Removed(why) if why else Resumed(frozenset(given), deferred=frozenset(later))
 
 
-def _came_to(statements: TurnStatements, exchange: int, client: str) -> int | None:
-    """Returns the number of the phase that a client had come to when the exchange began."""
+def _call_of(statements: TurnStatements, exchange: int, client: str) -> CallBody | None:
+    """Returns what a client said when the exchange began."""
     call = statements.log.said(numbered("call", exchange)).get(client)
-    return PHASES.index(TurnPhase(call.phase)) if isinstance(call, CallBody) else None
+    return call if isinstance(call, CallBody) else None
 
 
-def _withheld(statements: TurnStatements, exchange: int, client: str) -> list[str]:
-    """Returns who committed to bytes that the client lacks, and shows them to no majority.
+def _withheld(statements: TurnStatements, exchange: int, call: CallBody | None) -> list[str]:
+    """Returns who committed to bytes that the caller lacks, and shows them to no majority.
 
     Where it lacks nothing, or does not say so, its silence is its own.
     """
-    call = statements.log.said(numbered("call", exchange)).get(client)
-    if not isinstance(call, CallBody) or not call.lacks:
+    if call is None or not call.lacks:
         return []
     held = Counter(digest for one in _shown(statements, exchange).values() for digest in set(one.holds))
     authors = _authors(statements)
@@ -136,11 +162,8 @@ def disputed_parts(statements: TurnStatements, exchange: int) -> list[int]:
     return sorted(doubted)
 
 
-def _wrong(statements: TurnStatements, exchange: int, part: int) -> dict[str, Removal]:
-    """Returns whom the mean of a part, made again, convicts.
-
-    If no finding is that of more than half, the owner showed its pieces to some only.
-    """
+def _wrong(statements: TurnStatements, exchange: int, part: int) -> dict[str, Removal] | None:
+    """Returns whom the mean of a part, made again, convicts; None if no finding is that of more than half."""
     workers = statements.roles.workers
     findings = Counter(
         (tuple(one.wrong), one.wrong_mean)
@@ -154,7 +177,7 @@ def _wrong(statements: TurnStatements, exchange: int, part: int) -> dict[str, Re
                 workers[place]: "wrong-check" for place in places if place < len(workers)
             }
             return found | ({workers[part]: "wrong-mean"} if wrong_mean else {})
-    return {workers[part]: "absent"}
+    return None
 
 
 def _one_each(findings: list[PartFinding]) -> list[PartFinding]:

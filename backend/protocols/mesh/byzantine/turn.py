@@ -52,9 +52,10 @@ class Turn:
     majority_at: float | None = None
     exchange: StatementExchange | None = None
     exchanges: int = 0
-    # Who was given time in a phase, and the parts whose means were found right.
+    # Who was given time in a phase, and the parts whose means were found right, or are to be made again.
     excused: set[tuple[TurnPhase, str]] = field(default_factory=set)
     settled: set[int] = field(default_factory=set)
+    deferred: set[int] = field(default_factory=set)
     # The parts that this member made again by itself: those that are right, and those where something is not.
     found_right: set[int] = field(default_factory=set)
     found_wrong: set[int] = field(default_factory=set)

@@ -13,7 +13,8 @@ from backend.crypto.statements import say
 from backend.protocols.mesh.byzantine.round_events import MeansChecked
 from backend.protocols.mesh.byzantine.state import AgreedState
 from backend.protocols.mesh.byzantine.turn_log import PHASES, TurnPhase
-from tests.support.protocols.byzantine.liars import WRONG_OWNER, own
+from backend.wire.byzantine_bodies import CallBody
+from tests.support.protocols.byzantine.liars import WRONG_OWNER, own, said_again
 from tests.support.protocols.byzantine.member_host import Spoken, hashed_keys
 from tests.support.protocols.byzantine.schedules import NARROW
 from tests.support.protocols.byzantine.world import TERMS, Lies, World, honest_work
@@ -72,6 +73,24 @@ def test_who_was_not_shown_what_others_were_shown_is_no_false_accuser() -> None:
     state = agreed(played({f"{number:016x}": blind for number in (0, 1, 2)}, rounds=6))
     assert state.membership.banned == ()
     assert len(state.membership.seats) == SEATS
+
+
+def test_numbers_that_come_too_late_to_make_doubted_means_again_remove_nobody() -> None:
+    """A liar sends its numbers once all have said what they found, and doubts every mean."""
+
+    def send(world: World, sender: str, _to: str, frame: Any) -> list[tuple[float, Any]]:
+        if own(world, sender, frame, "check"):
+            # Two patiences until the exchange, and two until all have said what they found.
+            return [(4.5 * TERMS.patience, frame)]
+        if statement := own(world, sender, frame, "call"):
+            doubts = CallBody("verdict", [], list(range(SEATS)))
+            return [(0.0, said_again(world, sender, statement, doubts))]
+        return [(0.0, frame)]
+
+    world = World(SEATS, Random(0), {LIAR: Lies(send=send)})
+    world.play_round()
+    assert len(agreed(world).membership.present(2)) == SEATS
+    assert removed(world) == {}
 
 
 def test_what_members_say_is_bound_to_all_that_was_said_in_the_phase_before() -> None:

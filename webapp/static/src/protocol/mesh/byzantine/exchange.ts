@@ -6,7 +6,7 @@
 
 import { toHex } from "../../../core/crypto/bytes";
 import type { Statement } from "../../../core/crypto/statements";
-import { disputedParts } from "./outcome";
+import { disputedParts, withParts } from "./outcome";
 import { signerCount, windows } from "./relaying";
 import type { ByzantineEffect } from "./round-events";
 import type { BodyOf, PartFinding, TurnPhase } from "./statement-bodies";
@@ -16,7 +16,15 @@ import type { TurnStatements } from "./turn-statements";
 const SHOWN = 2;
 const RELAYED = 3;
 
-/** Exchange `number` of a turn, as the active member `client` sees it. Owned by its machine; times are seconds. */
+/** What an exchange takes of its turn. The one before left no time to make the means of `deferred` parts again. */
+interface ExchangingTurn {
+  readonly statements: TurnStatements;
+  /** The number of this exchange. */
+  readonly exchanges: number;
+  readonly deferred: ReadonlySet<number>;
+}
+
+/** An exchange in a turn, as the active member `client` sees it. Owned by its machine; times are seconds. */
 export class StatementExchange {
   readonly #members: ReadonlySet<string>;
   readonly #own: string;
@@ -34,13 +42,18 @@ export class StatementExchange {
   #hasShown = false;
   #hasRelayed = false;
 
+  private readonly statements: TurnStatements;
+  private readonly number: number;
+  private readonly deferred: ReadonlySet<number>;
+
   constructor(
-    private readonly statements: TurnStatements,
-    private readonly number: number,
+    turn: ExchangingTurn,
     private readonly client: string,
     private readonly begin: number,
     private readonly patience: number,
   ) {
+    const { statements, exchanges, deferred } = turn;
+    [this.statements, this.number, this.deferred] = [statements, exchanges, deferred];
     const identities = statements.log.identities();
     const { active, seated } = statements.roles;
     this.#members = new Set(active.map((one) => identities.get(one) as string));
@@ -115,7 +128,7 @@ export class StatementExchange {
     if (this.#window < SHOWN || this.#hasShown) return null;
     this.#hasShown = true;
     const wanted = [...new Set([...this.#lacks().values()].flat())].sort();
-    const findings = disputedParts(this.statements, this.number).map(
+    const findings = this.#disputed().map(
       (part) => this.#findings.get(part) ?? { part, wrong: null, wrong_mean: false },
     );
     return { type: "shown", holds: wanted.filter((digest) => this.#available.has(digest)), findings };
@@ -142,7 +155,7 @@ export class StatementExchange {
 
   #lookForRemakes(): void {
     const pieces = [...this.statements.pieces().values()];
-    for (const part of disputedParts(this.statements, this.number)) {
+    for (const part of this.#disputed()) {
       const isReady = pieces.every((digests) => this.#available.has(digests[part] as string));
       if (this.#asked.has(part) || !isReady) continue;
       this.#asked.add(part);
@@ -153,6 +166,10 @@ export class StatementExchange {
   #passOn(statements: readonly Statement[]): void {
     const { turn } = this.statements.log;
     for (const statement of statements) this.#effects.push({ type: "pass_on", statement, turn });
+  }
+
+  #disputed(): readonly number[] {
+    return withParts(disputedParts(this.statements, this.number), this.deferred);
   }
 
   #lacks(): Map<string, readonly string[]> {
@@ -175,7 +192,7 @@ export class StatementExchange {
         if (this.#available.has(digest)) this.#send(digest, own.has(digest) ? everybody : [client]);
       }
     }
-    for (const part of disputedParts(this.statements, this.number)) {
+    for (const part of this.#disputed()) {
       for (const [worker, digests] of pieces) {
         // The owner has all pieces of its part, and workers their own.
         const isOurs = this.client === worker || this.client === workers[part];

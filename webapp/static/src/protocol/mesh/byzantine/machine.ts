@@ -324,7 +324,7 @@ export class ByzantineRound {
     const { turn } = this;
     const { client, terms } = this.begin;
     turn.exchanges += 1;
-    turn.exchange = new StatementExchange(turn.statements, turn.exchanges, client, this.#now, terms.patience);
+    turn.exchange = new StatementExchange(turn, client, this.#now, terms.patience);
     const doubts = turn.phase === "verdict" && turn.next === null;
     const lacks = this.over ? [] : turn.lacks(this.#available);
     const body = turn.exchange.call(turn.phase, lacks, doubts ? turn.doubted(terms) : []);
@@ -342,7 +342,8 @@ export class ByzantineRound {
     this.#effects.push(...exchange.flush());
     if (exchange.isOver(this.#now)) {
       turn.exchange = null;
-      this.#apply(outcomeOf(turn.statements, turn.exchanges, turn.excused, turn.settled));
+      const { statements, exchanges, excused, settled, deferred } = turn;
+      this.#apply(outcomeOf(statements, exchanges, excused, settled, deferred));
     }
   }
 
@@ -364,6 +365,7 @@ export class ByzantineRound {
       case "resumed":
         for (const one of outcome.excused) turn.excused.add(one);
         for (const part of outcome.settled) turn.settled.add(part);
+        for (const part of outcome.deferred) turn.deferred.add(part);
         turn.due = this.#now + 2 * this.begin.terms.patience;
         turn.hearEarly();
     }

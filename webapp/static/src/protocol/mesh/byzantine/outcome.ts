@@ -17,11 +17,15 @@ export type Outcome =
   | { readonly type: "decided"; readonly state: string }
   /** The turn is done again without these clients. */
   | { readonly type: "removed"; readonly why: ReadonlyMap<string, Removal> }
-  /** Nobody is at fault: the turn continues. Those `excused` lacked bytes; `settled` parts are right. */
+  /**
+   * Nobody is at fault: the turn continues. Those `excused` lacked bytes or time; `settled` parts are right. All members
+   * show their pieces of `deferred` parts from the begin of the next exchange on: this one left no time for it.
+   */
   | {
       readonly type: "resumed";
       readonly excused: readonly string[];
       readonly settled: readonly number[];
+      readonly deferred: readonly number[];
     };
 
 /** Returns the name of a client that was given time in a phase. */
@@ -29,12 +33,16 @@ export function excuse(phase: TurnPhase, client: string): string {
   return `${phase} ${client}`;
 }
 
-/** Returns the outcome of an exchange; those in `excused` were given time before, `settled` parts found right. */
+/**
+ * Returns the outcome of an exchange. Those in `excused` were given time before; `settled` parts were found right, and
+ * `deferred` ones are disputed since its begin.
+ */
 export function outcomeOf(
   statements: TurnStatements,
   exchange: number,
   excused: ReadonlySet<string>,
   settled: ReadonlySet<number>,
+  deferred: ReadonlySet<number>,
 ): Outcome {
   const { roles, log } = statements;
   const signed = [...statements.states()].filter(([, count]) => isMajority(roles, count));
@@ -42,18 +50,30 @@ export function outcomeOf(
   const double = [...log.twoWords().keys()].sort().filter((client) => roles.active.includes(client));
   // Which of two words was heard first differs, so nothing else follows from them.
   if (double.length > 0) return { type: "removed", why: blame(double, "two-words") };
-  let why = new Map<string, Removal>();
+  const why = new Map<string, Removal>();
   const right: number[] = [];
-  for (const part of disputedParts(statements, exchange)) {
+  const later: number[] = [];
+  for (const part of withParts(disputedParts(statements, exchange), deferred)) {
     if (settled.has(part)) continue;
     const wrong = wrongOf(statements, exchange, part);
-    why = new Map([...wrong, ...why]);
-    if (wrong.size === 0) right.push(part);
+    const owner = roles.workers[part] as string;
+    // A liar may have withheld numbers, or its doubt, until there was no time left to show pieces.
+    if (wrong === null && !deferred.has(part)) later.push(part);
+    // All asked for the pieces in time: its owner showed them to some only.
+    else if (wrong === null) why.set(owner, why.get(owner) ?? "absent");
+    else if (wrong.size === 0) right.push(part);
+    else for (const [client, reason] of wrong) why.set(client, reason);
   }
   const lacking = statements.earliestLacking();
   if (why.size > 0) return { type: "removed", why };
-  if (right.length > 0 || lacking === null) return { type: "resumed", excused: [], settled: right };
-  return absences(statements, exchange, lacking, excused);
+  if (right.length > 0 || lacking === null)
+    return { type: "resumed", excused: [], settled: right, deferred: later };
+  return absences(statements, exchange, lacking, excused, later);
+}
+
+/** Returns these parts together, ascending. */
+export function withParts(disputed: readonly number[], deferred: ReadonlySet<number>): readonly number[] {
+  return [...new Set([...disputed, ...deferred])].sort((a, b) => a - b);
 }
 
 function absences(
@@ -61,19 +81,22 @@ function absences(
   exchange: number,
   [phase, clients]: readonly [TurnPhase, readonly string[]],
   excused: ReadonlySet<string>,
+  later: readonly number[],
 ): Outcome {
   const why = new Map<string, Removal>();
   const given: string[] = [];
   for (const client of clients) {
     const call = callOf(statements, exchange, client);
     const isBehind = call !== null && PHASES.indexOf(call.phase) < PHASES.indexOf(phase);
+    const doubts = call?.disputed.some((part) => later.includes(part)) ?? false;
     const blamed = withheld(statements, exchange, call);
-    // It came to this phase by the exchange, in which there may have been no time for it.
-    if (isBehind && !excused.has(excuse(phase, client))) given.push(excuse(phase, client));
+    // It waits for pieces, or came to this phase by the exchange: there may have been no time for it.
+    if (doubts || (isBehind && !excused.has(excuse(phase, client)))) given.push(excuse(phase, client));
     else if (blamed.length > 0) for (const one of blamed) why.set(one, "absent");
     else why.set(client, phase === "reveal" ? "unrevealed" : "absent");
   }
-  return why.size > 0 ? { type: "removed", why } : { type: "resumed", excused: given, settled: [] };
+  if (why.size > 0) return { type: "removed", why };
+  return { type: "resumed", excused: given, settled: [], deferred: later };
 }
 
 /** Returns what a client said when the exchange began; null if it said nothing. */
@@ -124,8 +147,8 @@ export function disputedParts(statements: TurnStatements, exchange: number): rea
   return [...new Set(doubted)].filter((part) => part < roles.workers.length).sort((a, b) => a - b);
 }
 
-/** Returns whom the mean of a part, made again, convicts. */
-function wrongOf(statements: TurnStatements, exchange: number, part: number): Map<string, Removal> {
+/** Returns whom the mean of a part, made again, convicts; null if no finding is that of more than half. */
+function wrongOf(statements: TurnStatements, exchange: number, part: number): Map<string, Removal> | null {
   const { workers } = statements.roles;
   const counts = new Map<string, number>();
   for (const { findings } of shownOf(statements, exchange).values()) {
@@ -143,8 +166,7 @@ function wrongOf(statements: TurnStatements, exchange: number, part: number): Ma
     );
     return isWrongMean ? found.set(owner, "wrong-mean") : found;
   }
-  // Its owner showed the pieces to some only.
-  return blame([owner], "absent");
+  return null;
 }
 
 function keyOf({ wrong, wrong_mean }: PartFinding): string {

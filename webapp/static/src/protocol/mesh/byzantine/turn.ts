@@ -53,9 +53,10 @@ export class Turn {
   majorityAt: number | null = null;
   exchange: StatementExchange | null = null;
   exchanges = 0;
-  /** Who was given time in a phase, and the parts whose means were found right. */
+  /** Who was given time in a phase, and the parts whose means were found right, or are to be made again. */
   readonly excused = new Set<string>();
   readonly settled = new Set<number>();
+  readonly deferred = new Set<number>();
   /** The parts that this member made again by itself: those that are right, and those where something is not. */
   readonly foundRight = new Set<number>();
   readonly foundWrong = new Set<number>();
