@@ -151,7 +151,7 @@ def _process_row(options: argparse.Namespace, task: PictureTask) -> dict[str, An
 
 def _costs(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     for peers in options.peers:
-        measured = exchange_rows(peers, options.parameters, options.repetitions)
+        measured = exchange_rows(peers, options.parameters, options.repetitions, options.mbit)
         for row, seconds in zip(cost_rows([peers], options.parameters), measured, strict=True):
             yield row | seconds
 

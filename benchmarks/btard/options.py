@@ -33,9 +33,10 @@ def refusal(options: argparse.Namespace) -> str | None:
     if min(options.peers) < 4 or not (options.cost or 1 <= 2 * liars < min(options.peers)):
         return "Give at least 4 peers; fewer than half of them, and one at least, are liars."
     counts = (options.seeds, options.runs, options.compute, options.start, *options.starts, *options.every)
-    above = [one for one in (options.radius, options.radius_times, options.patience) if one is not None]
+    given = (options.radius, options.radius_times, options.patience, options.mbit)
+    above = [one for one in given if one is not None]
     if min(counts) < 1 or not all(one > 0 for one in above):
-        return "Counts are 1 or more, and a radius is above 0, as are its factor and a patience."
+        return "Counts are 1 or more, and a radius is above 0, as are its factor, a patience and a line."
     return None
 
 
@@ -75,6 +76,7 @@ def read_options(description: str | None) -> argparse.Namespace:
     parser.add_argument("--compute", type=int, default=4, help="updates a round that the Sybils' owner makes")
     parser.add_argument("--parameters", type=int, nargs="+", default=[100_000, 1_000_000])
     parser.add_argument("--repetitions", type=int, default=5, help="turns of --cost with real processes")
+    parser.add_argument("--mbit", type=float, help="of --cost: each process has such a line (as root)")
     _add_process_options(parser)
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
     return parser.parse_args()

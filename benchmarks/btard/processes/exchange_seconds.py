@@ -15,16 +15,18 @@ from benchmarks.btard.processes.checked_peer import CHECKED
 _PATIENCE = 60.0
 
 
-def exchange_rows(peers: int, parameters: Sequence[int], repetitions: int) -> Iterator[dict[str, Any]]:
+def exchange_rows(
+    peers: int, parameters: Sequence[int], repetitions: int, mbit: float | None
+) -> Iterator[dict[str, Any]]:
     """Yields the medians for each number of `parameters`, of `repetitions` turns after one warm-up.
 
     In each turn the same processes average `float32` in an ordinary group (benchmarks.allreduce), and do a
     whole round whose means are checked and signed. `seconds` are those of the slowest peer, `cpu_seconds`
-    those of all.
+    those of all. With `mbit` each has a line that sends and takes so many million bits a second.
     """
     rounds = count(1)
     with (
-        machines(peers, None) as places,
+        machines(peers, mbit) as places,
         linked_peers(places, "benchmarks.btard.processes.checked_peer") as (processes, clients),
     ):
         for size in parameters:
