@@ -1,7 +1,7 @@
 """Measures the distance between results of the same work by unlike kernels.
 
-Usage: python -m benchmarks.units.tolerance [--models NAME...] [--sides NAME...] [--steps N...] [--seeds N]
-[--quick] [--from FILE...] [--json] [--write]
+Usage: python -m benchmarks.units.tolerance [--models NAME...] [--sides NAME...] [--steps N...]
+[--starts N...] [--seeds N] [--quick] [--from FILE...] [--json] [--write]
 
 The comparison of strangers' results uses these distances. Models of the gallery are trained by the same plans
 (seed, rows, weights, steps) in headless Chromium and by the TensorFlow peer, from their first weights and
@@ -78,12 +78,13 @@ class Extent:
 
     steps: Sequence[int] = STEPS
     seeds: int = SEEDS
+    starts: Sequence[int] = STARTS
 
     def plans(self, side: str) -> Iterable[tuple[int, int, int]]:
         """Returns start, seed and steps of each plan of a side."""
         seeds = range(FIRST_SEED, FIRST_SEED + (1 if side in SLOW else self.seeds))
         steps = [number for number in self.steps if side not in SLOW or number <= SHORT]
-        return itertools.product(STARTS, seeds, steps)
+        return itertools.product(self.starts, seeds, steps)
 
 
 def measure(models: Iterable[str], sides: Sequence[str], extent: Extent) -> tuple[list[Gap], list[Cheat]]:
@@ -128,7 +129,7 @@ def _prepare(folder: Path, model: str, extent: Extent) -> Path:
     task = tomllib.loads((source / "task.toml").read_text("utf-8"))
     rate = task["model"]["optimizer"]["learning_rate"]
     plans = {
-        "starts": STARTS,
+        "starts": extent.starts,
         "steps": extent.steps,
         "seeds": list(range(FIRST_SEED, FIRST_SEED + extent.seeds)),
         "learning_rate": rate,
@@ -249,6 +250,7 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", choices=tuple(MODELS), default=list(MODELS))
     parser.add_argument("--sides", nargs="+", choices=SIDES, default=list(SIDES))
     parser.add_argument("--steps", nargs="+", type=int, default=list(STEPS), help="of plans")
+    parser.add_argument("--starts", nargs="+", type=int, default=list(STARTS), help="steps before the plans")
     parser.add_argument("--seeds", type=int, default=SEEDS, help=f"plans of each length; default {SEEDS}")
     parser.add_argument("--from", nargs="+", type=Path, dest="files", help="JSON of earlier runs")
     parser.add_argument("--quick", action="store_true", help="digits on WASM and TensorFlow, 2 seeds")
@@ -260,7 +262,7 @@ def main() -> None:
     elif args.quick:
         gaps, cheats = measure(["digits"], [*NATIVE, "wasm"], Extent(seeds=2))
     else:
-        gaps, cheats = measure(args.models, args.sides, Extent(args.steps, args.seeds))
+        gaps, cheats = measure(args.models, args.sides, Extent(args.steps, args.seeds, args.starts))
     tolerances = tolerance_table(gaps, json.loads(TABLE.read_text("utf-8")))
     if args.json:
         rows = {"gaps": [asdict(gap) for gap in gaps], "cheats": [asdict(cheat) for cheat in cheats]}

@@ -11,8 +11,6 @@ from typing import Any
 MARGIN, MIN_DISTANCE, MAX_DISTANCE = 4.0, 1e-2, 0.25
 # Lengths of work in steps that have a tolerance of their own: rounding errors grow with each step.
 RUNGS = (16, 24, 32)
-# What is wrong in work shorter than that, in which honest results are nearer each other (tolerances.BLAME).
-SHORT_BLAME = 0.15
 
 
 @dataclass(frozen=True)
@@ -54,12 +52,18 @@ def tolerance_table(gaps: Sequence[Gap], before: dict[str, Any] | None = None) -
         kept[length] if length > longest and length in kept else _rung(length, gaps)
         for length in sorted({*RUNGS, *kept, *short})
     ]
-    return {"rungs": rungs, "longer": before["longer"] if before and longest <= RUNGS[-1] else _widest(gaps)}
+    longer = before["longer"] if before and longest <= RUNGS[-1] else _widest(gaps)
+    return {"rungs": list(itertools.accumulate(rungs, _at_least)), "longer": longer}
+
+
+def _at_least(shorter: dict[str, Any], rung: dict[str, Any]) -> dict[str, Any]:
+    """Returns a rung that allows what shorter work does: a kept one may have been measured on fewer plans."""
+    return rung | {name: max(shorter[name], rung[name]) for name in ("distance", "turn")}
 
 
 def _rung(steps: int, gaps: Sequence[Gap]) -> dict[str, Any]:
     allowed = _widest([gap for gap in gaps if gap.steps <= steps])
-    return {"steps": steps, **allowed} | ({"blame": SHORT_BLAME} if steps < RUNGS[0] else {})
+    return {"steps": steps, **allowed}
 
 
 def _widest(gaps: Sequence[Gap]) -> dict[str, float]:

@@ -11,7 +11,7 @@ from tests.support.ci.schedule_share import by_lane
 
 SCHEDULES = int(os.environ.get("MINGA_BYZANTINE_SCHEDULES", "60"))
 PORTIONS = 5
-# Liars withheld numbers, or pieces, until nobody had time to make a doubted mean again: all counted as absent.
+# Liars withheld numbers, or pieces, until there was no time to make a doubted mean again: all were absent.
 FAILED_ONCE = (248, 711)
 
 
