@@ -29,11 +29,11 @@ def table(*gaps: Gap) -> ToleranceTable:
 
 def test_a_rung_allows_the_widest_gap_of_its_length_and_shorter_ones() -> None:
     first, second, third = RUNGS
-    made = table(gap(first, 1e-7), gap(second, 0.004), gap(second, 0.003), gap(third, 0.002), gap(64, 0.02))
+    made = table(gap(first, 1e-7), gap(second, 0.02), gap(second, 0.015), gap(third, 0.01), gap(64, 0.04))
     assert [rung.steps for rung in made.rungs] == list(RUNGS)
-    widest = [MIN_DISTANCE, MARGIN * 0.004, MARGIN * 0.004]
+    widest = [MIN_DISTANCE, MARGIN * 0.02, MARGIN * 0.02]
     assert [rung.distance for rung in made.rungs] == pytest.approx(widest)
-    assert made.longer.distance == pytest.approx(MARGIN * 0.02)
+    assert made.longer.distance == pytest.approx(MARGIN * 0.04)
     assert all(rung.turn == pytest.approx(rung.distance**2, rel=0.01) for rung in made.rungs)
     assert made.steps == third
 
@@ -46,14 +46,14 @@ def test_no_table_allows_what_cheats_reach_and_work_that_is_too_long_is_no_measu
 
 
 def test_a_run_of_short_work_adds_its_length_and_leaves_the_longer_ones() -> None:
-    whole = tolerance_table([gap(16, 0.004), gap(24, 0.01), gap(32, 0.02), gap(64, 0.03)])
+    whole = tolerance_table([gap(16, 0.02), gap(24, 0.03), gap(32, 0.04), gap(64, 0.05)])
     short = tolerance_table([gap(1, 0.001), gap(10, 0.003)], whole)
-    assert short["rungs"][0] == {"steps": 10, "distance": 0.012, "turn": 0.000144}
+    assert short["rungs"][0] == {"steps": 10, "distance": 0.07, "turn": 0.0049}
     assert (short["rungs"][1:], short["longer"]) == (whole["rungs"], whole["longer"])
     # A run of all lengths measures that one again.
-    again = tolerance_table([gap(10, 0.005), gap(16, 0.006), gap(64, 0.01)], short)
+    again = tolerance_table([gap(10, 0.02), gap(16, 0.03), gap(64, 0.05)], short)
     assert [rung["steps"] for rung in again["rungs"]] == [10, *RUNGS]
-    assert again["rungs"][0]["distance"] == 0.02
+    assert again["rungs"][0]["distance"] == 0.08
     assert msgspec.convert(short, ToleranceTable).rungs[0].steps == 10
 
 
