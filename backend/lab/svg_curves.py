@@ -11,8 +11,9 @@ WIDTH, HEIGHT = 640, 360
 LEFT, RIGHT, TOP, BOTTOM = 56, 32, 34, 44
 # Middle tones with a contrast of at least 3 to 1 on white and on near black.
 TEXT = "#7a828c"
-_ROW = 18
 COLOURS = ("#7a828c", "#2f81f7", "#d9730d", "#8250df", "#1a9e6b", "#d6457a")
+# The height of a line of the key.
+_ROW = 18
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -73,6 +74,18 @@ def test_a_curve_lies_inside_its_picture_and_rises_with_its_values() -> None:
 def test_lines_that_never_change_are_drawn_too() -> None:
     flat = Line("flat", [1.0], [0.5], [0.5], [0.5])
     assert len(polylines(draw("flat", "x", "y", [flat]))) == 1
+
+
+@pytest.mark.parametrize("height", [0.1, 0.15, 0.2, 0.9])
+def test_the_key_covers_no_line_that_leaves_room_for_it(height: float) -> None:
+    x = [float(number) for number in range(101)]
+    bounds = Line("bounds", [0.0], [0.0], [0.0], [1.0])
+    line = Line("line", x, [height] * 101, [height] * 101, [height] * 101)
+    picture = draw("key", "x", "y", [bounds, line])
+    [_, points] = polylines(picture)
+    rows = [float(y) for y in re.findall(r'<path d="M[0-9]+ ([0-9.]+)h24"', picture)]
+    assert len(rows) == 2
+    assert not min(rows) - 8 <= points[-1][1] <= max(rows) + 8
 
 
 PAGE = """# Results
