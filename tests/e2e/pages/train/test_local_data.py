@@ -97,6 +97,8 @@ async def test_what_is_wrong_with_files_is_said_in_the_language_of_the_page(
     context = await browser.new_context(locale="es-PE")
     page = await context.new_page()
     await page.goto(f"{server.url}/tasks/shapes/train?backend=wasm")
+    # Texts of other languages are fetched first; files given to a disabled input before that go unnoticed.
+    await expect(page.locator("[data-own-folder]")).to_be_enabled()
     await add_folder(page, pictures)
     problems = page.locator("[data-own-problem-list]")
     classes = "las clases son circle y square"
@@ -109,14 +111,16 @@ async def test_what_is_wrong_with_files_is_said_in_the_language_of_the_page(
 async def test_files_chosen_before_the_page_knows_what_the_task_needs_are_read(
     page: Page, server: Server, pictures: Path
 ) -> None:
-    chosen = asyncio.Event()
+    asked, chosen = asyncio.Event(), asyncio.Event()
 
     async def answer_late(route: Route) -> None:
+        asked.set()
         await chosen.wait()
         await route.continue_()
 
     await page.route("**/api/tasks/shapes/data", answer_late)
     await page.goto(f"{server.url}/tasks/shapes/train?backend=wasm")
+    await asked.wait()
     await add_folder(page, pictures)
     await expect(line(page)).to_have_text("Nothing is chosen yet.")
     chosen.set()
