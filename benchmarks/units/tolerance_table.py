@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# The table allows MARGIN times the measured distance, within these bounds: half of the work is farther, and
-# late in a training honest results of ten steps were 0.05 apart (benchmarks.btard --backends).
+# The table allows MARGIN times the measured distance, within these bounds: half of the work is farther. One
+# unit of a network that one side turns on and the other one off can make a difference of 0.03.
 MARGIN, MIN_DISTANCE, MAX_DISTANCE = 4.0, 0.07, 0.25
 # Lengths of work in steps that have a tolerance of their own: rounding errors grow with each step.
 RUNGS = (16, 24, 32)

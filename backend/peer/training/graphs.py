@@ -14,6 +14,7 @@ import backend
 from backend.errors import BundleError, PeerError
 from backend.formats.manifest import Manifest, NamedTensor, SignatureName, parse_manifest
 from backend.formats.op_allowlist import check_native, read_allow_list
+from backend.peer.training.cross_entropy_gradient import with_accurate_gradients
 from backend.peer.training.graph_memory import check_memory, memory_limit
 
 ALLOW_LIST = Path(backend.__file__).parents[1] / "converter" / "ops.json"
@@ -139,7 +140,8 @@ def _import_graph(tf: Any, manifest: Manifest, name: SignatureName, graph: bytes
     try:
         definition.ParseFromString(graph)
         check_memory(tf, name, definition, memory_limit())
-        whole = tf.compat.v1.wrap_function(lambda: tf.graph_util.import_graph_def(definition, name=""), [])
+        accurate = with_accurate_gradients(tf, definition)
+        whole = tf.compat.v1.wrap_function(lambda: tf.graph_util.import_graph_def(accurate, name=""), [])
         feeds = [whole.graph.get_tensor_by_name(_tensor(spec)) for spec in signature.inputs]
         fetches = [whole.graph.get_tensor_by_name(_tensor(spec)) for spec in signature.outputs]
         pruned = whole.prune(feeds, fetches)

@@ -15,8 +15,7 @@ from backend.numerics.aggregation.result_agreement import Tolerance
 
 TABLE = Path(__file__).with_name("tolerances.json")
 # Results at this distance or farther are wrong. Clients that did half of their steps were at 0.35 or farther.
-# Of honest results of the rungs up to 24 steps none was at a quarter of BLAME, where the weights were made by
-# 100 steps or none; after 3,000 steps one in a hundred was at half of it.
+# Of honest results of the rungs up to 24 steps none was at a quarter of BLAME.
 BLAME = 0.3
 # In longer work an honest result may be anywhere, but it is nearer than noise (1.4) or the opposite (2).
 LONG_BLAME = 0.9

@@ -3,6 +3,7 @@
 import type { GraphNode } from "@tensorflow/tfjs-converter";
 import {
   add,
+  argMax,
   cast,
   exp,
   getBackend,
@@ -32,11 +33,23 @@ function bounded(logits: Tensor): Tensor {
   return getBackend().startsWith("webg") ? maximum(logits, LOWEST) : logits;
 }
 
-/** Loss [B] and gradient [B, C] for labels [B, C] that sum to one. */
-function crossEntropy(logits: Tensor, labels: Tensor): [Tensor, Tensor] {
+/**
+ * Loss [B] and gradient [B, C], the probabilities minus the labels [B, C]; `top` has a one at each row's largest label.
+ *
+ * There the probability minus one is what the others add up to. Subtracting would leave only rounding, once a model is
+ * sure, and each backend rounds otherwise; Adam then takes whole steps by it. The twin is
+ * backend/peer/training/cross_entropy_gradient.py.
+ */
+function crossEntropy(logits: Tensor, labels: Tensor, top: Tensor): [Tensor, Tensor] {
   const logProbabilities = logSoftmax(bounded(logits));
   const loss = neg(sum(mul(labels, logProbabilities), -1));
-  return [loss, sub(exp(logProbabilities), labels)];
+  const others = mul(exp(logProbabilities), sub(1, top));
+  const gradient = sub(others, mul(top, sum(others, -1, true)));
+  return [loss, labels === top ? gradient : add(gradient, sub(top, labels))];
+}
+
+function classesOf(logits: Tensor): number {
+  return logits.shape[1] as number;
 }
 
 /**
@@ -81,9 +94,12 @@ export const loss: Family = {
   LogSoftmax: (node) => logSoftmax(bounded(input(node, 0))),
   SparseSoftmaxCrossEntropyWithLogits: (node) => {
     const logits = input(node, 0);
-    const classes = logits.shape[1] as number;
-    return crossEntropy(logits, oneHotFloats(input(node, 1), classes));
+    const labels = oneHotFloats(input(node, 1), classesOf(logits));
+    return crossEntropy(logits, labels, labels);
   },
   OneHot: oneHotOp,
-  SoftmaxCrossEntropyWithLogits: (node) => crossEntropy(input(node, 0), input(node, 1)),
+  SoftmaxCrossEntropyWithLogits: (node) => {
+    const [logits, labels] = [input(node, 0), input(node, 1)];
+    return crossEntropy(logits, labels, oneHotFloats(argMax(labels, -1), classesOf(logits)));
+  },
 };
