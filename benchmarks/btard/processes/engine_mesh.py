@@ -66,13 +66,16 @@ EXACT = Engines(
 
 def engine_figures(engines: Engines, rounds: int) -> dict[str, Any]:
     """Returns the figures of a mesh of honest members for so many rounds, and of one with a liar more."""
-    figures = honest_run(engines, rounds)
-    rows = figures.pop("rows")
-    return {**figures, **liar_run(engines), "rows": rows}
+    figures, lied = honest_run(engines, rounds), liar_run(engines)
+    rows, banned = figures.pop("rows"), figures["banned_honest"] + lied["banned_honest"]
+    return {**figures, **lied, "banned_honest": banned, "rows": rows}
 
 
 def honest_run(engines: Engines, rounds: int) -> dict[str, Any]:
-    """Returns what the members found of each other in so many rounds, and whether bits differ."""
+    """Returns what the members found of each other in so many rounds, and whether bits differ.
+
+    Whom they ban is honest.
+    """
     with _mesh(engines, rounds, None) as (members, watcher, _):
         seconds = _follow(watcher, rounds)
         for member in members:
@@ -80,12 +83,13 @@ def honest_run(engines: Engines, rounds: int) -> dict[str, Any]:
         names = {member.client: member.name for member in members}
         found = [(member.name, one) for member in members for one in member.findings()]
         held = [member.held() for member in members]
-        removed = len(watcher.removed())
+        removed, banned = len(watcher.removed()), len(watcher.banned())
     return {
         "rounds": len(held[0]),
         "fewest_held": min(map(len, held)),
         "different_bits": _different(held),
         "removed": removed,
+        "banned_honest": banned,
         "seconds_a_round": seconds,
         **findings_of(found, names),
     }
