@@ -8,13 +8,15 @@ make the same values.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 _MULTIPLIERS = (np.uint64(0xD2511F53), np.uint64(0xCD9E8D57))
 _WEYL = (0x9E3779B9, 0xBB67AE85)
 _ROUNDS = 10
-_SCRAMBLE_KEY = (0x3EC8F720, 0x02461E29)
+_SCRAMBLE_KEY = np.array([0x3EC8F720, 0x02461E29], np.uint64)
 _LOW = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(32)
 
@@ -24,11 +26,11 @@ SHUFFLE_STREAM = 0xFFFFFFFF
 MAX_EXAMPLES = 2**21
 
 
-def _philox(counter: NDArray[np.uint64], key: tuple[int, int]) -> NDArray[np.uint64]:
-    """Applies ten rounds to counters [4, n]; returns words [4, n], each below 2**32."""
+def _philox(counter: NDArray[np.uint64], key: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Applies ten rounds to counters [4, ...] with keys [2, ...]; returns words [4, ...] below 2**32."""
     c0, c1, c2, c3 = counter
     for number in range(_ROUNDS):
-        key0, key1 = (np.uint64((key[i] + number * _WEYL[i]) & 0xFFFFFFFF) for i in range(2))
+        key0, key1 = ((key[i] + np.uint64(number * _WEYL[i])) & _LOW for i in range(2))
         product0, product1 = _MULTIPLIERS[0] * c0, _MULTIPLIERS[1] * c2
         c0, c1 = (product1 >> _SHIFT) ^ c1 ^ key0, product1 & _LOW
         c2, c3 = (product0 >> _SHIFT) ^ c3 ^ key1, product0 & _LOW
@@ -40,13 +42,19 @@ def words(seed: int, step: int, stream: int, n: int) -> NDArray[np.uint32]:
 
     `seed` is below 2**64, `step` and `stream` below 2**32.
     """
-    named = np.array([seed & 0xFFFFFFFF, seed >> 32, step, stream], dtype=np.uint64)[:, None]
-    mix = [int(word) for word in _philox(named, _SCRAMBLE_KEY)[:, 0]]
-    groups = (n + 3) // 4
-    counter = np.zeros((4, groups), dtype=np.uint64)
-    counter[0] = np.arange(groups, dtype=np.uint64)
-    counter[2], counter[3] = mix[2], mix[3]
-    return _philox(counter, (mix[0], mix[1])).T.reshape(-1)[:n].astype(np.uint32)
+    drawn: NDArray[np.uint32] = _words_of_steps(seed, [step], stream, n)[0]
+    return drawn
+
+
+def _words_of_steps(seed: int, steps: Sequence[int], stream: int, n: int) -> NDArray[np.uint32]:
+    """Returns the words [steps, n] of several draws."""
+    named = np.array([[seed & 0xFFFFFFFF, seed >> 32, step, stream] for step in steps], dtype=np.uint64).T
+    mix = _philox(named, _SCRAMBLE_KEY)[:, :, None]
+    counter = np.zeros((4, len(steps), (n + 3) // 4), dtype=np.uint64)
+    counter[0] = np.arange(counter.shape[2], dtype=np.uint64)
+    counter[2:] = mix[2:]
+    drawn = _philox(counter, mix[:2]).transpose(1, 2, 0)
+    return drawn.reshape(len(steps), -1)[:, :n].astype(np.uint32)
 
 
 def uniform(seed: int, step: int, stream: int, n: int) -> NDArray[np.float32]:
@@ -54,7 +62,13 @@ def uniform(seed: int, step: int, stream: int, n: int) -> NDArray[np.float32]:
 
     Equals `tf.random.stateless_uniform([n], seed=[seed, step + 2**32 * stream], alg="philox")` to the bit.
     """
-    mantissa = words(seed, step, stream, n) & np.uint32(0x7FFFFF)
+    drawn: NDArray[np.float32] = uniform_of_steps(seed, [step], stream, n)[0]
+    return drawn
+
+
+def uniform_of_steps(seed: int, steps: Sequence[int], stream: int, n: int) -> NDArray[np.float32]:
+    """Returns the values [steps, n] of several draws, which takes hardly longer than one short draw."""
+    mantissa = _words_of_steps(seed, steps, stream, n) & np.uint32(0x7FFFFF)
     return mantissa.astype(np.float32) * np.float32(2.0**-23)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,8 @@ from backend.errors import WrongLengthError
 
 Vector = NDArray[np.float32]
 Vector64 = NDArray[np.float64]
+# Vectors of one length: a matrix [n, size], or [size] each.
+Rows = Vector | Sequence[Vector]
 
 VALUE_BYTES = 4
 # A block of float32 and its float64 scratch fit the second-level cache together.

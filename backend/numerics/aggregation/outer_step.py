@@ -27,19 +27,17 @@ def outer_step(
     if kind not in OUTER_KINDS:
         raise ValueError(f"Peers cannot make the outer step {kind}; it is one of {', '.join(OUTER_KINDS)}.")
     rate, mu = np.float32(learning_rate), np.float32(momentum)
-    step = change.copy()
+    step: Vector = np.empty_like(change)
+    step[trainable:] = change[trainable:]
     velocity: Vector = np.empty(0 if kind == "fedavg" else trainable, np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
         # Block by block: fresh memory for whole vectors costs more than the arithmetic.
         for part in blocks(trainable):
-            trained = step[part]
+            stepped = trained = change[part]
             if kind != "fedavg":
                 moved = mu * state[part] if len(state) else np.zeros(len(trained), np.float32)
                 moved += trained
                 velocity[part] = moved
-                if kind == "nesterov":
-                    trained += mu * moved
-                else:
-                    trained[:] = moved
-            trained *= rate
+                stepped = trained + mu * moved if kind == "nesterov" else moved
+            np.multiply(stepped, rate, out=step[part])
     return step, velocity

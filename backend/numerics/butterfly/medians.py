@@ -7,19 +7,19 @@ from functools import lru_cache
 
 import numpy as np
 
-from backend.numerics.vectors import Vector
+from backend.numerics.vectors import Rows, Vector
 
 # So many values at a time stay in a core's cache.
 _TOGETHER = 1 << 13
 
 
-def medians(rows: Vector) -> Vector:
-    """Returns the median [size] of each value of `rows` [n, size], finite float32; n is at least 1.
+def medians(rows: Rows) -> Vector:
+    """Returns the median [size] of each value of `rows` [size], finite float32, at least one.
 
     It is what `np.median` gives, but for the sign of zeros, several times as fast: that one sorts each
     column by itself.
     """
-    found: Vector = np.empty(rows.shape[1], np.float32)
+    found: Vector = np.empty(len(rows[0]), np.float32)
     for start in range(0, len(found), _TOGETHER):
         found[start : start + _TOGETHER] = _middle([row[start : start + _TOGETHER] for row in rows])
     return found

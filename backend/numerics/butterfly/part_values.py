@@ -35,8 +35,7 @@ def mean_of_part(pieces: Sequence[Vector], radius: float) -> Vector:
     With `radius` 0, before the first was measured, it is the median of the pieces' distances from the median
     of each value, or 1 where that is 0.
     """
-    stacked = np.stack(pieces)
-    return clipped_mean(stacked, radius or _own_radius(stacked)).mean
+    return clipped_mean(pieces, radius or _own_radius(pieces)).mean
 
 
 def part_numbers(
@@ -51,5 +50,5 @@ def part_numbers(
     return [product for product, _ in found], [length for _, length in found]
 
 
-def _own_radius(pieces: Vector) -> float:
+def _own_radius(pieces: Sequence[Vector]) -> float:
     return median(distances(pieces, medians(pieces))) or 1.0

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.numerics.philox import MAX_EXAMPLES, batches, permutation, uniform
+from backend.numerics.philox import MAX_EXAMPLES, batches, permutation, uniform, uniform_of_steps
 
 VECTORS = Path(__file__).parents[2] / "contract" / "vectors"
 TENSORFLOW = """
@@ -34,6 +34,12 @@ def test_draws_equal_the_golden_vectors() -> None:
     for case in _read("philox.json"):
         values = uniform(case["seed"], case["step"], case["stream"], len(case["values"]))
         assert values.tolist() == case["values"]
+
+
+def test_draws_made_together_are_those_made_one_by_one() -> None:
+    steps = [0, 7, 8, 2**32 - 1]
+    together = uniform_of_steps(2**53 - 1, steps, 3, 1001)
+    assert together.tolist() == [uniform(2**53 - 1, step, 3, 1001).tolist() for step in steps]
 
 
 @pytest.mark.tensorflow
