@@ -58,7 +58,11 @@ class Terms:
 
 def fields(*parts: bytes) -> bytes:
     """Returns the parts, each after its length in 4 little-endian bytes: an injective encoding."""
-    return b"".join([piece for part in parts for piece in (_length(len(part)), part)])
+    pieces = list[bytes]()
+    for part in parts:
+        pieces.append(_length(len(part)))
+        pieces.append(part)
+    return b"".join(pieces)
 
 
 def integer(number: int) -> bytes:

@@ -223,38 +223,40 @@ class ByzantineRound:
 
     def _made(self) -> MadeBody | None:
         turn = self.turn
-        seen = turn.seen_newcomers(self._state, self._clients)
         if turn.pieces is None or not turn.works:
-            return MadeBody(b"", seen)
+            return MadeBody(b"", turn.seen_newcomers(self._state, self._clients))
         if "sent" not in turn.asked:
             turn.asked.add("sent")
             for owner, one in zip(turn.keepers(), turn.pieces, strict=True):
                 if owner != self._client:
                     self._effects.append(SendBytes(one, (owner,)))
-        needed = turn.pieces_of(turn.part)
-        self._ask("made", needed, MakeMean(turn.part, needed, turn.part_radius(turn.part)))
+        if "made" not in turn.asked:
+            needed = turn.pieces_of(turn.part)
+            self._ask("made", needed, MakeMean(turn.part, needed, turn.part_radius(turn.part)))
         if turn.mean is None:
             return None
         self._effects.append(SendBytes(turn.mean, turn.others()))
-        return MadeBody(turn.mean, seen)
+        return MadeBody(turn.mean, turn.seen_newcomers(self._state, self._clients))
 
     def _check(self) -> CheckBody | None:
         turn = self.turn
         if not turn.works:
             return CheckBody([], [])
-        means = turn.means()
-        self._ask("checked", means, CheckMeans(turn.tossed(), means, self._state.radius))
+        if "checked" not in turn.asked:
+            means = turn.means()
+            self._ask("checked", means, CheckMeans(turn.tossed(), means, self._state.radius))
         return None if turn.checked is None else CheckBody(turn.checked.products, turn.checked.lengths)
 
     def _verdict(self) -> VerdictBody | None:
         """Signs the state that follows; none while a mean is doubted, or others agreed on another one."""
         turn = self.turn
-        if "stepped" not in turn.asked and (doubted := turn.doubted(self._terms)):
-            self._remake(doubted)
-            return None
-        means = turn.means()
-        # The first round of a measured radius only measures it.
-        self._ask("stepped", means, TakeOuterStep(means if self._state.radius else ()))
+        if "stepped" not in turn.asked:
+            if doubted := turn.doubted(self._terms):
+                self._remake(doubted)
+                return None
+            means = turn.means()
+            # The first round of a measured radius only measures it.
+            self._ask("stepped", means, TakeOuterStep(means if self._state.radius else ()))
         if turn.stepped is None:
             return None
         weights, slots = turn.stepped.weights, turn.stepped.slots
@@ -286,7 +288,7 @@ class ByzantineRound:
     def _advance(self) -> None:
         """Enters the next phase once all said what is due in this one; decides in the last."""
         turn = self.turn
-        if turn.phase is not TurnPhase.VERDICT and not turn.statements.lacking(turn.phase):
+        if turn.phase is not TurnPhase.VERDICT and turn.statements.is_complete(turn.phase):
             turn.phase = PHASES[PHASES.index(turn.phase) + 1]
             turn.due = self._now + 2 * self._terms.patience
         elif turn.exchange is None:
@@ -319,9 +321,9 @@ class ByzantineRound:
         While others may still work nobody has lacked anything yet, whatever is said.
         """
         turn = self.turn
-        called = turn.log.said(numbered("call", turn.exchanges + 1))
+        called = turn.log.speakers(numbered("call", turn.exchanges + 1))
         early = turn.phase is TurnPhase.COMMIT and self._now < turn.due
-        return not early and not set(turn.roles.active).isdisjoint(called)
+        return bool(called) and not early and not called.isdisjoint(turn.roles.active)
 
     def _call(self) -> None:
         """Begins an exchange of all statements, or joins one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Set
 from enum import StrEnum
 
 from backend.crypto.round_context import fields
@@ -110,10 +110,14 @@ class TurnLog:
             if len(words) > 1
         }
 
+    def speakers(self, phase: str) -> Set[str]:
+        """Returns the clients that said something in a phase."""
+        return self._said.get(phase, {}).keys()
+
     def count(self, phase: str) -> int:
         """Returns how many first words `said` of a phase depends on: for coins commitments, too."""
-        found = len(self._said.get(phase, ()))
-        return found + len(self._said.get(TurnPhase.COMMIT, ())) if phase == TurnPhase.REVEAL else found
+        found = len(self.speakers(phase))
+        return found + len(self.speakers(TurnPhase.COMMIT)) if phase == TurnPhase.REVEAL else found
 
     def said(self, phase: str) -> dict[str, Body]:
         """Returns what clients said in a phase, first words only; none of a false coin."""

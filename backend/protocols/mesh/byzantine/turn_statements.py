@@ -58,6 +58,10 @@ class TurnStatements:
         said = self.of(phase)
         return [client for client in self.roles.active if client not in said]
 
+    def is_complete(self, phase: TurnPhase) -> bool:
+        """Whether all active clients said what is due in a phase."""
+        return len(self.log.speakers(phase)) >= len(self.roles.active) and not self.lacking(phase)
+
     def earliest_lacking(self) -> tuple[TurnPhase, list[str]] | None:
         """Returns the first phase in which somebody said nothing, and who; None if the turn is complete."""
         for phase in PHASES:
