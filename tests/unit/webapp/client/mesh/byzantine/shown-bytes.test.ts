@@ -6,12 +6,12 @@ import {
 
 const DIGEST = new Uint8Array(32).fill(7);
 
-function chunk(offset: number, data: readonly number[], size = 4): ShowFrame {
+function chunk(offset: number, data: readonly number[], size = 4, digest = DIGEST): ShowFrame {
   return {
     type: "show",
     round: 1,
     group: 1,
-    digest: DIGEST,
+    digest,
     size,
     offset,
     data: Uint8Array.from(data),
@@ -37,6 +37,13 @@ test("chunks out of order, beyond the end, or of another size are refused", () =
   shown.take(chunk(0, [1]));
   expect(() => shown.take(chunk(1, [2, 3, 4, 5]))).toThrow("out of order");
   expect(() => shown.take(chunk(1, [2], 8))).toThrow("out of order");
+});
+
+test("what does not end is dropped when the next begins: else any number could take memory", () => {
+  const shown = new ShownBytes(8);
+  shown.take(chunk(0, [1]));
+  shown.take(chunk(0, [2], 4, new Uint8Array(32).fill(8)));
+  expect(() => shown.take(chunk(1, [1]))).toThrow("out of order");
 });
 
 test("nobody sends more than a round has", () => {

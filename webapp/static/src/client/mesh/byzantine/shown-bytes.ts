@@ -12,12 +12,14 @@ export type ShowFrame = Extract<ByzantineFrame, { readonly type: "show" }>;
 const MOST_VECTORS = 6;
 
 interface PartialContent {
+  readonly name: string;
   readonly bytes: Bytes;
   filled: number;
 }
 
+/** A member sends one after the other: where one begins, nothing is kept of one that did not end. */
 export class ShownBytes {
-  readonly #partials = new Map<string, PartialContent>();
+  #partial: PartialContent | null = null;
   #taken = 0;
 
   /** `size` is the number of bytes of the whole vector. */
@@ -29,10 +31,11 @@ export class ShownBytes {
       throw new RangeError("It sends more bytes than a round has.");
     }
     const name = toHex(digest);
-    if (offset === 0) this.#partials.set(name, { bytes: new Uint8Array(size), filled: 0 });
-    const partial = this.#partials.get(name);
+    if (offset === 0) this.#partial = { name, bytes: new Uint8Array(size), filled: 0 };
+    const partial = this.#partial;
     if (
-      partial?.filled !== offset ||
+      partial?.name !== name ||
+      partial.filled !== offset ||
       offset + data.length > partial.bytes.length ||
       size !== partial.bytes.length
     ) {
@@ -42,12 +45,12 @@ export class ShownBytes {
     partial.filled += data.length;
     this.#taken += data.length;
     if (partial.filled < size) return null;
-    this.#partials.delete(name);
+    this.#partial = null;
     return partial.bytes;
   }
 
-  /** Drops unfinished transfers, after their link broke. */
+  /** Drops an unfinished transfer, after its link broke. */
   clear(): void {
-    this.#partials.clear();
+    this.#partial = null;
   }
 }
