@@ -1,6 +1,6 @@
 """Hosts the machine of one Byzantine round: keeps the bytes, signs, and performs the machine's effects.
 
-Hashing and all calculations run on other threads, so that links stay alive meanwhile.
+Hashing and calculations of long vectors run on other threads, so that links stay alive meanwhile.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -37,9 +37,12 @@ from backend.wire.byzantine_messages import ByzantineRules, Say, Show, TellState
 from backend.wire.mesh_codec import encode_mesh
 from backend.wire.mesh_messages import Group
 
+T = TypeVar("T")
+
 MOST_FAULTS = 3
-# Bytes that are hashed at once: that takes less time than to wait for another thread.
-_SHORT = 1 << 18
+# Bytes that are hashed at once, and of vectors that are computed with at once: that takes a few milliseconds
+# at most, about as long as to wait for another thread.
+_SHORT, _SHORT_VECTOR = 1 << 19, 1 << 19
 
 
 @dataclass(frozen=True)
@@ -329,7 +332,11 @@ class ByzantineExchange:
     def _shown_bytes(self) -> ShownBytes:
         return ShownBytes(4 * self._size, 4 * self._size * MOST_VECTORS)
 
-    # Work on other threads.
+    # Calculations.
+
+    async def _computed(self, job: Callable[[], T]) -> T:
+        """Returns what a job computes, on another thread if the vector is long."""
+        return job() if 4 * self._size <= _SHORT_VECTOR else await asyncio.to_thread(job)
 
     def _run_job(self, job: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(job)
@@ -345,20 +352,20 @@ class ByzantineExchange:
         turn, update = self._turn, self._given.update
         pieces: list[tuple[bytes, bytes]] = []
         if parts and update is not None:
-            pieces = await asyncio.to_thread(lambda: part_jobs.hashed(part_jobs.cut(update, parts)))
+            pieces = await self._computed(lambda: part_jobs.hashed(part_jobs.cut(update, parts)))
         for digest, piece in pieces:
             self._keep(digest, piece)
         self._answered(turn, events.WorkReady([digest for digest, _ in pieces]))
 
     async def _make_mean(self, job: Callable[[], bytes]) -> None:
         turn = self._turn
-        [(digest, mean)] = await asyncio.to_thread(lambda: part_jobs.hashed([job()]))
+        [(digest, mean)] = await self._computed(lambda: part_jobs.hashed([job()]))
         self._keep(digest, mean)
         self._answered(turn, events.MeanMade(digest))
 
     async def _answer(self, job: Callable[[], events.RoundEvent]) -> None:
         turn = self._turn
-        self._answered(turn, await asyncio.to_thread(job))
+        self._answered(turn, await self._computed(job))
 
     def _answered(self, turn: TurnOfRound, event: events.RoundEvent) -> None:
         """Takes what a job found, unless another turn began meanwhile: then it is about other pieces."""
@@ -371,7 +378,7 @@ class ByzantineExchange:
         job = partial(
             part_jobs.outer_stepped, rules.outer, given.weights, given.slots, trainable, means, sizes, read
         )
-        (weights_digest, weights), (slots_digest, momentum) = await asyncio.to_thread(
+        (weights_digest, weights), (slots_digest, momentum) = await self._computed(
             lambda: part_jobs.hashed(job())
         )
         if turn == self._turn:

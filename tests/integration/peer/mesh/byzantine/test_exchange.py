@@ -8,8 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from backend.errors import GroupError
+from backend.peer.mesh.byzantine import exchange
 from backend.peer.mesh.byzantine.exchange import ByzantineExchange, show_of
 from backend.protocols.mesh.byzantine import round_events as events
 from backend.protocols.mesh.byzantine.adoption import is_proven
@@ -28,7 +30,12 @@ from tests.support.peer.byzantine_groups import (
 from tests.support.peer.linked_peers import TASK
 
 
-async def test_four_members_agree_on_the_same_bits_twice_and_prove_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("short", [0, 1 << 30], ids=["on other threads", "at once"])
+async def test_four_members_agree_on_the_same_bits_twice_and_prove_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short: int
+) -> None:
+    for name in ("_SHORT", "_SHORT_VECTOR"):
+        monkeypatch.setattr(exchange, name, short)
     async with byzantine_peers(tmp_path, 4) as members:
         rules = rules_of()
         state, weights = start_of(members, rules)
