@@ -15,6 +15,7 @@ import msgspec
 
 from backend.commands import doctor, peer_evidence, peer_join
 from backend.errors import PeerError
+from backend.peer.training.freed_memory import keep_freed_memory
 from backend.wire.masked_messages import MOST_MEMBERS
 from backend.wire.mesh_fields import Address
 from backend.wire.unit_messages import MOST_SLOTS
@@ -283,6 +284,7 @@ def run(args: argparse.Namespace) -> int:
             raise PeerError(f"A peer needs {module}: run `pip install 'minga[{extra}]'` and try again.")
     # TensorFlow's notices on standard error would disturb the display.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    keep_freed_memory()
     with asyncio.Runner(loop_factory=_new_loop()) as runner:
         busy = runner.run(peer_join.join(args))
     if busy:

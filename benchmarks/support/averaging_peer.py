@@ -29,6 +29,7 @@ from backend.peer.links.interfaces import LocalPeer
 from backend.peer.links.links import LinkManager
 from backend.peer.mesh.exchange import Exchange
 from backend.peer.session.trust_store import TrustStore
+from backend.peer.training.freed_memory import keep_freed_memory
 from backend.wire.mesh_fields import Way
 from backend.wire.mesh_messages import Group, Neighbour
 from backend.wire.peer_messages import GroupFrame, OfGroup, PeerFrame
@@ -112,6 +113,7 @@ class Peer:
 
 async def serve(host: str, folder: Path, kind: type[Peer] = Peer) -> None:
     """Communicates with the benchmark until its input ends."""
+    keep_freed_memory()
     client, key = secrets.token_hex(8), secrets.token_bytes(32)
     trust_store = TrustStore(folder)
     trust_store.enter(TASK)
