@@ -74,7 +74,7 @@ def engine_figures(engines: Engines, rounds: int) -> dict[str, Any]:
 def honest_run(engines: Engines, rounds: int) -> dict[str, Any]:
     """Returns what the members found of each other in so many rounds, and whether bits differ.
 
-    Whom they ban is honest.
+    All members are honest: `banned_honest` counts every ban.
     """
     with _mesh(engines, rounds, None) as (members, watcher, _):
         seconds = _follow(watcher, rounds)
