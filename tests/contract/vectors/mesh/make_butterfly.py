@@ -57,11 +57,19 @@ def case(seed: int, members: int, liars: int, values: int, radius: float) -> dic
         "sha256": hashlib.sha256(made.mean.astype("<f4").tobytes()).hexdigest(),
         "lengths": made.lengths,
         "products": products,
-        "likeness": {"distance": alike.distance, "cosine": alike.cosine},
-        "shortest": shortest,
-        "short_likeness": {"distance": short_alike.distance, "cosine": short_alike.cosine},
+        "likeness": {"distance": _rounded(alike.distance), "cosine": _rounded(alike.cosine)},
+        "shortest": _rounded(shortest),
+        "short_likeness": {
+            "distance": _rounded(short_alike.distance),
+            "cosine": _rounded(short_alike.cosine),
+        },
         "unmeasured": unmeasured(pieces, coin, seed),
     }
+
+
+def _rounded(value: float) -> float:
+    """A number of a norm, whose last digits depend on the processor: each adds up in an order of its own."""
+    return round(value, 12)
 
 
 def unmeasured(pieces: Vector, coin: int, part: int) -> dict[str, Any]:
