@@ -9,7 +9,7 @@ import numpy as np
 
 from backend.numerics.butterfly.clipped_mean import clipped_mean
 from backend.numerics.vectors import Vector
-from backend.protocols.mesh.byzantine.checks import part_radius
+from backend.protocols.mesh.byzantine.checks import next_radius, part_radius
 from benchmarks.btard.trial import MEASURED, Trial, TrialResult
 
 
@@ -32,7 +32,7 @@ def train_undefended(trial: Trial, clipped: bool) -> TrialResult:
             lost += 1
         else:
             weights, slots = trial.outer(number, mean, weights, slots)
-            radius = trial.radius or measured
+            radius = trial.radius or next_radius(radius, measured)
         if number % MEASURED == 0:
             curve.append(trial.task.accuracy(weights))
             radii.append(radius)

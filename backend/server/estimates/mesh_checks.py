@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from backend.formats.task_file import Coordination, TaskFile, exactness
 from backend.formats.task_file.byzantine import ByzantineTable
 from backend.formats.task_file.rules.byzantine import ADVISED_STEPS, MOST_STEPS
+from backend.protocols.mesh.byzantine.checks import RADIUS_CHANGE
 from backend.server.tasks.formatting import number
 from backend.translation import gettext, ngettext
 
@@ -46,6 +48,7 @@ def check_warnings(file: TaskFile) -> Iterator[str]:
         return
     yield from _too_few(file.coordination.min_available_clients)
     yield from _steps(file)
+    yield from _warm_up(file, chosen)
     yield from _unchecked(file, chosen)
 
 
@@ -75,6 +78,28 @@ def _steps(file: TaskFile) -> Iterator[str]:
             "step, by up to %(apart)s of their length after %(most)s, and smaller lies go unnoticed. Take "
             '%(advised)s steps, or training.exact = "required".'
         ) % {"steps": steps, "apart": f"{FARTHEST:g}", "most": MOST_STEPS, "advised": ADVISED_STEPS}
+
+
+def _warm_up(file: TaskFile, chosen: ByzantineTable) -> Iterator[str]:
+    optimizer, steps = file.model.optimizer, file.training.steps
+    if chosen.fixed_radius or optimizer is None or optimizer.schedule is None or not steps:
+        return
+    first, plan = optimizer.learning_rate, optimizer.schedule
+    if not (first and plan.warmup_target and plan.warmup_steps):
+        return
+    enough = math.ceil(math.log(max(1.0, plan.warmup_target / first)) / math.log(RADIUS_CHANGE))
+    rounds = math.ceil(plan.warmup_steps / steps)
+    if rounds < enough:
+        yield gettext(
+            "The learning rate grows %(times)s-fold within %(rounds)s rounds, and a measured radius follows "
+            "by %(change)s a round: until then updates are cut to a part of their length. Warm up over "
+            "%(enough)s rounds or more, or give radius as a number."
+        ) % {
+            "times": f"{plan.warmup_target / first:.3g}",
+            "rounds": number(rounds),
+            "change": f"{100 * (RADIUS_CHANGE - 1):.0f} %",
+            "enough": number(enough),
+        }
 
 
 def _unchecked(file: TaskFile, chosen: ByzantineTable) -> Iterator[str]:

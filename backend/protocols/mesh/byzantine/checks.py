@@ -11,6 +11,8 @@ from backend.wire.byzantine_messages import ByzantineTerms
 
 # The products of a part add up to zero, but for rounding; measured 5e-7 radii for honest owners.
 _SUM = 1e-5
+# A measured radius changes by this factor at most from one round to the next.
+RADIUS_CHANGE = 1.02
 
 
 def part_radius(radius: float, size: int) -> float:
@@ -66,6 +68,17 @@ def measured_radius(checks: Sequence[CheckBody], sizes: Sequence[int]) -> float:
         median(check.lengths[part] for check in checks) / math.sqrt(max(1, size))
         for part, size in enumerate(sizes)
     )
+
+
+def next_radius(radius: float, measured: float) -> float:
+    """Returns the radius after a round that had `radius` and in which `measured` was found, 0 for none.
+
+    It follows slowly: what liars do to a model makes honest lengths grow within a few rounds, and what they
+    may do grows with the radius.
+    """
+    if not radius or not measured:
+        return measured or radius
+    return min(max(measured, radius / RADIUS_CHANGE), radius * RADIUS_CHANGE)
 
 
 def wrong_checks(

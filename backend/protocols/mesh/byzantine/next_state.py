@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from backend.crypto.statements import tossed_coin
-from backend.protocols.mesh.byzantine.checks import measured_radius
+from backend.protocols.mesh.byzantine.checks import measured_radius, next_radius
 from backend.protocols.mesh.byzantine.membership import MeshMembership, Newcomer, RoundFacts, after_round
 from backend.protocols.mesh.byzantine.outcome import CONVICTED, Removal
 from backend.protocols.mesh.byzantine.roles import TurnRoles
@@ -86,7 +86,7 @@ def _radius(
     """Returns the radius of the next round; one worker alone measures none."""
     if terms.radius is not None:
         return terms.radius
-    return measured_radius(checks, sizes) or state.radius
+    return next_radius(state.radius, measured_radius(checks, sizes))
 
 
 def _judgements(statements: TurnStatements) -> dict[str, list[WorkFinding]]:

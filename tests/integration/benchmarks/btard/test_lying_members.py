@@ -19,6 +19,12 @@ def test_liars_with_true_work_are_banned_and_nobody_else(name: str) -> None:
     assert row["farthest_decided"] < 4.0
 
 
+def test_owners_that_lie_together_widen_no_radius_by_more_than_a_fiftieth_a_round() -> None:
+    row = lies_row(small_task(), "owners-lie", PEERS, LIARS, 60, 0)
+    assert row["rounds_to_last_ban"] is not None
+    assert row["radius_growth"] < 1.02 ** (row["rounds_to_last_ban"] + 1)
+
+
 def test_whoever_keeps_its_part_of_the_coin_loses_its_seat() -> None:
     row = lies_row(small_task(), "no-reveal", PEERS, LIARS, 16, 0)
     assert (row["seats_of_liars"], row["seats_of_honest"], row["banned"]) == (0, PEERS - LIARS, 0)

@@ -65,6 +65,22 @@ def test_what_is_left_to_liars_is_said(
     assert warning.startswith(begun)
 
 
+WARM_UP = {"name": "cosine_decay", "decay_steps": 3000, "warmup_target": 0.1, "warmup_steps": 200}
+
+
+def warming_up(**settings: Any) -> dict[str, Any]:
+    return {"optimizer": {"name": "sgd", "learning_rate": 0.001, "schedule": WARM_UP | settings}}
+
+
+def test_a_learning_rate_that_grows_faster_than_the_radius_is_warned_of() -> None:
+    [warning] = check_warnings(checked(model=warming_up()))
+    assert warning.startswith("The learning rate grows 100-fold within 20 rounds, and a measured radius")
+    assert "Warm up over 233 rounds or more" in warning
+    assert not list(check_warnings(checked({"radius": 0.01}, model=warming_up())))
+    assert not list(check_warnings(checked(model=warming_up(warmup_steps=2330))))
+    assert not list(check_warnings(checked(model=warming_up(warmup_target=0.0001))))
+
+
 def test_without_validators_no_newcomer_passes_a_check() -> None:
     first, second = check_warnings(checked({"validators": 0}))
     assert "no work is done again" in first

@@ -11,6 +11,7 @@ from backend.protocols.mesh.byzantine.checks import (
     far_lengths,
     is_complete,
     measured_radius,
+    next_radius,
     part_radius,
     wrong_checks,
 )
@@ -59,6 +60,14 @@ def test_owners_and_workers_that_lie_together_move_no_radius_beyond_honest_lengt
     honest = [[1.0 + 0.01 * worker] * 8 + [1e9] * 7 for worker in range(8)]
     checks = [CheckBody([0.0] * 15, lengths) for lengths in [*honest, *[[1.0] * 8 + [told] * 7] * 7]]
     assert 1.0 <= measured_radius(checks, [1] * 15) <= 1.07
+
+
+@pytest.mark.parametrize(
+    ("radius", "measured", "following"),
+    [(1.0, 1.01, 1.01), (1.0, 50.0, 1.02), (1.0, 0.02, 1 / 1.02), (0.0, 50.0, 50.0), (2.0, 0.0, 2.0)],
+)
+def test_the_radius_follows_what_is_measured_slowly(radius: float, measured: float, following: float) -> None:
+    assert next_radius(radius, measured) == following
 
 
 def test_a_measured_radius_grows_within_the_round_and_a_given_one_does_not() -> None:

@@ -14,6 +14,9 @@ export interface CheckNumbers {
 /** The products of a part add up to zero, but for rounding. */
 const SUM = 1e-5;
 
+/** A measured radius changes by this factor at most from one round to the next. */
+const RADIUS_CHANGE = 1.02;
+
 /** Returns the radius of a part of `size` values; `radius` is per root of its size. */
 export function partRadius(radius: number, size: number): number {
   return radius * Math.sqrt(Math.max(1, size));
@@ -66,6 +69,15 @@ export function measuredRadius(checks: readonly CheckNumbers[], sizes: readonly 
       median(checks.map(({ lengths }) => lengths[part] as number)) / Math.sqrt(Math.max(1, size)),
   );
   return median(medians);
+}
+
+/**
+ * Returns the radius after a round that had `radius` and in which `measured` was found, 0 for none. It follows slowly:
+ * what liars do to a model makes honest lengths grow within a few rounds, and what they may do grows with the radius.
+ */
+export function nextRadius(radius: number, measured: number): number {
+  if (radius === 0 || measured === 0) return measured || radius;
+  return Math.min(Math.max(measured, radius / RADIUS_CHANGE), radius * RADIUS_CHANGE);
 }
 
 function median(values: readonly number[]): number {

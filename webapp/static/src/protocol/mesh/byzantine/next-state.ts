@@ -6,7 +6,7 @@
 import { toHex } from "../../../core/crypto/bytes";
 import { tossedCoin } from "../../../core/crypto/statements";
 import type { ByzantineTerms } from "../../wire/mesh";
-import { measuredRadius } from "./checks";
+import { measuredRadius, nextRadius } from "./checks";
 import { afterRound, identities, type MeshMembership, type RoundFacts } from "./membership";
 import { CONVICTED } from "./outcome";
 import { isMajority, type TurnRoles } from "./roles";
@@ -49,7 +49,8 @@ export function nextState(state: AgreedState, terms: ByzantineTerms, result: Tur
     slots,
     coin: toHex(tossedCoin(statements.coins())),
     // One worker alone measures none.
-    radius: terms.radius ?? (measuredRadius([...statements.checks().values()], sizes) || state.radius),
+    radius:
+      terms.radius ?? nextRadius(state.radius, measuredRadius([...statements.checks().values()], sizes)),
     membership,
     works: [...works.keys()].sort().map((client) => ({ client, commit: works.get(client) as string })),
     court: audited.court,
