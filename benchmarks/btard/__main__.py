@@ -2,7 +2,7 @@
 
 Usage: python -m benchmarks.btard --table [--task digits|cifar10] [--peers 16] [--byzantine 7] [--rounds 900]
            [--seeds 3] [--starts 100 500] [--every 1 10] [--attacks A ...] [--defences D ...]
-           [--runs-in FOLDER]
+           [--by-processes 100] [--runs-in FOLDER]
        python -m benchmarks.btard --validators 1 2 --runs 30
        python -m benchmarks.btard --lies false-accuser equivocation no-reveal [--colluders 6]
        python -m benchmarks.btard --owner-lies --colluders 6
@@ -15,10 +15,10 @@ Usage: python -m benchmarks.btard --table [--task digits|cifar10] [--peers 16] [
        python -m benchmarks.btard --churn 0.3 [--seed N]
 
 Each takes --json. With --attack, --backends, --exact and --churn members are real processes: peers, pages of
-browsers, and their server. Elsewhere they run the machine of docs/decisions/0101-byzantine-rounds.md in
-virtual time, without signatures, and validators do their targets' work again; --cost runs real processes
-beside it, with links and signatures, in turns with benchmarks.allreduce. The fields are explained in
-docs/reference/benchmarks.md.
+browsers, and their server. So are those of the table's BTARD under attacks from rounds --by-processes on.
+Elsewhere they run the machine of docs/decisions/0101-byzantine-rounds.md in virtual time, without signatures,
+and validators do their targets' work again; --cost runs real processes beside it, with links and signatures,
+in turns with benchmarks.allreduce. The fields are explained in docs/reference/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -115,6 +115,8 @@ def _figures(options: argparse.Namespace) -> dict[str, Any]:
         options.every,
         options.seeds,
         options.contiguous,
+        options.by_processes,
+        options.patience,
     )
     found = rows(run_table(table, options.runs_in))
     settings |= {"byzantine": options.byzantine, "rounds": table.rounds, "seeds": options.seeds}

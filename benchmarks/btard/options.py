@@ -25,6 +25,10 @@ def refusal(options: argparse.Namespace) -> str | None:
         return "The first validators judge in the second round; give more rounds."
     if options.attack and not 0 <= options.browsers < min(options.peers) - options.byzantine:
         return "Browsers are honest, and one honest member at least is a peer: give fewer."
+    if not set(options.by_processes) <= set(options.starts):
+        return "Rounds given with --by-processes are some of those given with --starts."
+    if options.by_processes and options.contiguous:
+        return "Parts of real members have values of all layers: leave out --contiguous."
     if options.figure is not None and options.figure.suffix != ".svg":
         return "A figure is an SVG: name a file that ends in .svg."
     liars = options.colluders + 1 if options.lies else options.byzantine
@@ -86,7 +90,14 @@ def _add_process_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--attack", choices=ATTACKS, help="real processes, under this attack")
     parser.add_argument("--browsers", type=int, default=0, help="honest members that are pages of Chromium")
     parser.add_argument("--start", type=int, default=300, help="of --attack: the first attacked round")
-    parser.add_argument("--patience", type=float, default=5.0, help="of --attack: that of members, seconds")
+    parser.add_argument(
+        "--by-processes",
+        type=int,
+        nargs="+",
+        default=[],
+        help="of --table: BTARD is attacked from these --starts on by real processes",
+    )
+    parser.add_argument("--patience", type=float, default=5.0, help="of real members, seconds")
     parser.add_argument("--radius-times", type=float, help="of --attack: a fixed radius that much too large")
     parser.add_argument("--clean-processes", action="store_true", help="real ones without an attack, too")
     parser.add_argument("--figure", type=Path, help="of --attack: draws the curves into this SVG")

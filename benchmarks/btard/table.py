@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from benchmarks.btard.local_mesh import LocalMesh
 from benchmarks.btard.mesh_training import train_in_mesh
 from benchmarks.btard.picture_task import PictureTask
-from benchmarks.btard.trial import Trial, TrialResult
+from benchmarks.btard.trial import ProcessResult, Trial, TrialResult
 from benchmarks.btard.undefended_training import train_undefended
 from benchmarks.btard.work_attacks import AttackPlan
 
@@ -37,7 +38,8 @@ class TableCell:
 class Table:
     """What is trained, and with which members.
 
-    `radius` is per root of a part's size, None to measure it; `contiguous` is that of trials.
+    `radius` is per root of a part's size, None to measure it; `contiguous` is that of trials. Attacks on
+    BTARD that begin in a round of `by_processes` meet real peers, which have `patience` seconds.
     """
 
     task: PictureTask
@@ -52,6 +54,8 @@ class Table:
     every: Sequence[int]
     seeds: int
     contiguous: bool = False
+    by_processes: Sequence[int] = ()
+    patience: float = 5.0
 
     def cells(self) -> Iterator[TableCell]:
         """Yields the trainings: for each seed the clean mean and BTARD, then the attacked ones."""
@@ -78,9 +82,19 @@ class Table:
             validators=self.validators,
             contiguous=self.contiguous,
         )
+        if self._is_by_processes(cell):
+            return _train_by_processes(trial, self.patience)
         if cell.defence == BTARD:
             return train_in_mesh(LocalMesh(trial))
         return train_undefended(trial, cell.defence == CLIP)
+
+    def result_of(self, cell: TableCell, written: str) -> TrialResult:
+        """Returns the result of a cell that is `written` in its file."""
+        kind = ProcessResult if self._is_by_processes(cell) else TrialResult
+        return kind(**json.loads(written))
+
+    def _is_by_processes(self, cell: TableCell) -> bool:
+        return cell.defence == BTARD and cell.attack is not None and cell.start in self.by_processes
 
     def file_name(self, cell: TableCell) -> str:
         """Returns the name of a cell's file, with all that its result depends on."""
@@ -88,7 +102,19 @@ class Table:
         cut = "-contiguous" if self.contiguous else ""
         people = f"{self.byzantine}of{self.peers}-m{self.validators}-radius{radius}{cut}"
         when = f"{cell.attack or 'clean'}-{cell.start}-{cell.every}"
-        return f"{self.task.name}-r{self.rounds}-{people}-{cell.defence}-{when}-s{cell.seed}.json"
+        members = "processes-" if self._is_by_processes(cell) else ""
+        name = f"{self.task.name}-r{self.rounds}-{people}-{cell.defence}-{when}-s{cell.seed}.json"
+        return members + name
+
+
+def _train_by_processes(trial: Trial, patience: float) -> TrialResult:
+    # Brings with it all that a peer needs.
+    from benchmarks.btard.processes.mesh_run import MeshProcesses
+
+    # Real members' updates are steps at the task's rate; those of this process have a rate of 1.
+    radius = None if trial.radius is None else trial.radius * trial.task.rate
+    with tempfile.TemporaryDirectory(prefix="minga-btard-", ignore_cleanup_errors=True) as folder:
+        return MeshProcesses(replace(trial, radius=radius), 0, patience).train(Path(folder))
 
 
 def run_table(table: Table, folder: Path | None) -> dict[TableCell, TrialResult]:
@@ -97,14 +123,14 @@ def run_table(table: Table, folder: Path | None) -> dict[TableCell, TrialResult]
     for cell in table.cells():
         path = None if folder is None else folder / table.file_name(cell)
         if path is not None and path.is_file():
-            results[cell] = TrialResult(**json.loads(path.read_text("utf-8")))
+            results[cell] = table.result_of(cell, path.read_text("utf-8"))
             continue
-        began = time.process_time()
+        began = time.monotonic()
         results[cell] = table.run(cell)
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(asdict(results[cell])), "utf-8")
-        seconds = time.process_time() - began
+        seconds = time.monotonic() - began
         print(f"{table.file_name(cell)}: {results[cell].accuracy:.4f} in {seconds:.0f} s", file=sys.stderr)
     return results
 
@@ -183,6 +209,15 @@ def _row(
         "lost": sum(one.lost for one in found),
         "exchanges": round(_mean([one.exchanges for one in found]), 1),
         "seeds": len(found),
+    } | _process_figures([one for one in found if isinstance(one, ProcessResult)])
+
+
+def _process_figures(found: Sequence[ProcessResult]) -> dict[str, Any]:
+    if not found:
+        return {}
+    return {
+        "long_rounds": sum(one.long_rounds for one in found),
+        "seconds_a_round": round(_mean([one.seconds_a_round for one in found]), 3),
     }
 
 

@@ -143,3 +143,14 @@ class TrialResult:
         """The mean accuracy of the last tenth of the rounds."""
         last = self.curve[-max(1, len(self.curve) // 10) :]
         return sum(last) / len(last)
+
+
+@dataclass(frozen=True)
+class ProcessResult(TrialResult):
+    """What real processes did; `seconds_a_round` is the median from the end of a round to that of the next.
+
+    `long_rounds` took two patiences or more: in most of them all statements were exchanged.
+    """
+
+    seconds_a_round: float = 0.0
+    long_rounds: int = 0

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from backend.lab.svg_curves import Line, draw
-from benchmarks.btard.processes.mesh_run import MeshProcesses, ProcessResult
-from benchmarks.btard.trial import MEASURED, Trial, TrialResult
+from benchmarks.btard.processes.mesh_run import MeshProcesses
+from benchmarks.btard.trial import MEASURED, ProcessResult, Trial, TrialResult
 from benchmarks.btard.undefended_training import train_undefended
 
 # An attacked training is clean again where it is less than this below the clean one, on the mean of so many

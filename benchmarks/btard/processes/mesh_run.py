@@ -20,24 +20,13 @@ from backend.protocols.mesh.byzantine.state import AgreedState
 from benchmarks.btard.processes import lying_member
 from benchmarks.btard.processes.mesh_pages import training_pages
 from benchmarks.btard.processes.mesh_task import write_mesh_task
-from benchmarks.btard.trial import MEASURED, Trial, TrialResult
+from benchmarks.btard.trial import MEASURED, ProcessResult, Trial
 from benchmarks.support.server_process import NO_LIMITS
 from tests.support.peer.byzantine_company import ByzantineCompany
 from tests.support.peer.peer_process import Peer
 
 # Seconds that a round may take, with an exchange of all statements on a busy machine.
 _LONGEST = 1800.0
-
-
-@dataclass(frozen=True)
-class ProcessResult(TrialResult):
-    """What real processes did; `seconds_a_round` is the median from the end of a round to that of the next.
-
-    `long_rounds` took two patiences or more: in most of them all statements were exchanged.
-    """
-
-    seconds_a_round: float = 0.0
-    long_rounds: int = 0
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,8 @@ def test_bans_are_compared_with_chance() -> None:
         (("--table", "--byzantine", "8"), "fewer than half"),
         (("--churn", "0.5"), "Less than half"),
         (("--table", "--radius", "0"), "a radius is above 0"),
+        (("--table", "--by-processes", "50"), "given with --starts"),
+        (("--table", "--by-processes", "100", "--contiguous"), "leave out --contiguous"),
         (("--attack", "sign", "--browsers", "9"), "give fewer"),
         (("--attack", "sign", "--figure", "curves.png"), "ends in .svg"),
     ],

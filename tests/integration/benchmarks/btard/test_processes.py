@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from benchmarks.btard.processes.comparison import rounds_to_clean
@@ -34,6 +36,21 @@ def test_a_liar_among_real_peers_is_banned_and_nobody_else(attack: str) -> None:
     assert {name: len(curve) for name, curve in row["curves"].items()} == dict.fromkeys(
         ("clean", "mean", "clip", "btard"), 4
     )
+
+
+@pytest.mark.long
+@pytest.mark.tensorflow
+def test_the_table_has_a_cell_by_real_processes_and_resumes(tmp_path: Path) -> None:
+    words = ["--table", "--peers", "4", "--byzantine", "1", "--rounds", "40", "--starts", "4", "--every", "1"]
+    words += ["--attacks", "sign", "--by-processes", "4", "--patience", "10", "--runs-in", str(tmp_path)]
+    found = figures(*words)
+    by_processes = [row for row in found["rows"] if "seconds_a_round" in row]
+    assert [(row["defence"], row["attack"]) for row in by_processes] == [("btard", "sign")]
+    assert (found["banned"], found["banned_honest"], found["different_bits"]) == (1, 0, 0)
+    assert [path.name for path in tmp_path.glob("processes-*")] == [
+        "processes-digits-r40-1of4-m1-radiusauto-btard-sign-4-1-s0.json"
+    ]
+    assert figures(*words) == found
 
 
 @pytest.mark.long
