@@ -56,7 +56,9 @@ class LocalMesh:
         self.terms = ByzantineTerms(
             validators=trial.validators, radius=trial.radius, seconds=_SECONDS, patience=_PATIENCE
         )
-        self._random, self._now, self._attempts = Random(trial.seed), 0.0, 0
+        # Each attack has coins of its own: else all of a seed have the same luck.
+        seed = trial.seed if trial.attack is None else f"{trial.seed} {trial.attack}"
+        self._random, self._now, self._attempts = Random(seed), 0.0, 0
         weights, slots = trial.task.first_weights(trial.seed), np.zeros(0, np.float32)
         identities = {name: _identity(name) for name in (*trial.names, *newcomers)}
         seats = tuple(SeatedMember(name, identities[name]) for name in trial.names)

@@ -27,6 +27,8 @@ TASKS = ("digits", "cifar10")
 SHARD = 100
 _HELD_OUT, _SPLIT_SEED = 297, 8
 _PICTURES, _TEST_PICTURES = 10_000, 2000
+# Of 0.005, 0.01 and 0.02 this one ends best without an attack, on four seeds: 41.1, 42.1 and 41.7 %.
+_PICTURES_RATE = 0.01
 # Levels of a photograph's pixels.
 _MIDDLE, _UNIT = 120.0, 64.0
 
@@ -129,7 +131,7 @@ def open_task(name: str) -> PictureTask:
         _photographs(train, _PICTURES),
         _photographs(test, _TEST_PICTURES),
         32,
-        0.02,
+        _PICTURES_RATE,
         middle=_MIDDLE,
         unit=_UNIT,
     )
