@@ -7,6 +7,7 @@ from backend.errors.base import MingaError
 from backend.errors.commands import BundleError, DataError, DemoError, SettingsError, SiteError, TaskFileError
 from backend.errors.connections import (
     BadWorkError,
+    BannedByMembersError,
     BannedError,
     BusyError,
     ClosedError,
@@ -66,6 +67,7 @@ __all__ = [
     "BadKeyError",
     "BadRequestError",
     "BadWorkError",
+    "BannedByMembersError",
     "BannedError",
     "BundleError",
     "BusyError",

@@ -37,6 +37,14 @@ class BannedError(MingaError):
     close_code = 4003
 
 
+class BannedByMembersError(MingaError):
+    """The members of a Byzantine mesh banned the client's key."""
+
+    code = "banned-by-members"
+    http_status = 403
+    close_code = 4003
+
+
 class ClosedError(MingaError):
     """The task is archived, so no client can take part in it."""
 

@@ -22,6 +22,7 @@ class PeerLinks(Protocol):
 
     def send(self, client: str, frame: PeerFrame, bulk: bool = False) -> None: ...
     def room(self, client: str) -> int: ...
+    def linked(self) -> list[str]: ...
     async def drained(self, client: str, below: int) -> None: ...
 
 
@@ -31,6 +32,7 @@ class _Download:
     def __init__(self, client: str, sha256: str, content: bytearray) -> None:
         self.client, self.sha256, self.content = client, sha256, content
         self.size: int | None = None
+        self.is_lost = False
         self.progress = asyncio.Event()
 
     def add_chunk(self, frame: Weights) -> None:
@@ -78,7 +80,9 @@ class WeightTransfer:
         return None
 
     async def _download_from(self, download: _Download, size: int) -> bool:
-        """Requests the missing bytes; returns whether all have arrived."""
+        """Requests the missing bytes; returns whether all have arrived. Without a link none do."""
+        if download.client not in self._links.linked():
+            return False
         self._download = download
         self._links.send(download.client, Fetch(weights=download.sha256, offset=len(download.content)))
         while len(download.content) < size:
@@ -87,7 +91,7 @@ class WeightTransfer:
             except TimeoutError:
                 return False
             download.progress.clear()
-            if download.size != size:
+            if download.is_lost or download.size != size:
                 return False
         return True
 
@@ -98,11 +102,17 @@ class WeightTransfer:
 
     def requested(self, client: str, frame: Fetch) -> None:
         """Takes a request for weights; it ends an earlier request of `client`."""
-        self.link_lost(client)
+        self._end_upload(client)
         self._uploads[client] = self._spawn(self._upload(client, frame))
 
     def link_lost(self, client: str) -> None:
-        """Ends the upload to `client`, whose link is down."""
+        """Ends the upload to `client`, whose link is down, and the download from it."""
+        self._end_upload(client)
+        if self._download and self._download.client == client:
+            self._download.is_lost = True
+            self._download.progress.set()
+
+    def _end_upload(self, client: str) -> None:
         upload = self._uploads.pop(client, None)
         if upload:
             upload.cancel()

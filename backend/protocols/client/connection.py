@@ -18,7 +18,7 @@ MOST_ATTEMPTS = 10
 # A client that the server dismissed waits as after so many failed attempts, beyond the seconds of its limits.
 DISMISSED_ATTEMPTS = 4
 # Codes after which a client does not connect again unless a person starts it.
-FINAL = ("replaced", "unfit", "not-exact", "removed", "banned", "closed")
+FINAL = ("replaced", "unfit", "not-exact", "removed", "banned", "banned-by-members", "closed")
 
 
 class ConnectionState(StrEnum):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from backend.crypto.client_keys import verify
-from backend.errors import CertificateError, MingaError, ReplacedError
+from backend.errors import BannedByMembersError, CertificateError, MingaError, ReplacedError
 from backend.numerics.vectors import Vector
 from backend.protocols.mesh.byzantine.state_observer import StateObserver
 from backend.protocols.mesh.coordinator import MeshCoordinator
@@ -25,6 +25,10 @@ from backend.server.observers import task_events
 from backend.server.tasks.task import Task
 from backend.wire import mesh_messages, messages
 from backend.wire.byzantine_messages import TellState
+
+BANNED = (
+    "The members of this mesh banned this device's key, on evidence that its work or its words were wrong."
+)
 
 
 @dataclass
@@ -116,7 +120,7 @@ class MeshEventHandler:
         return self.machine.client_left(client, now, lost)
 
     def _dismiss(self, clients: Collection[str] | None, error: MingaError, now: float) -> list[Effect]:
-        """Closes the connections of peers that the owner dismissed."""
+        """Closes the connections of these peers, of all if None."""
         effects: list[Effect] = []
         for client in list(self.peers.by_id) if clients is None else clients:
             peer = self.peers.by_id.get(client)
@@ -164,14 +168,16 @@ class MeshEventHandler:
         return []
 
     def _told(self, client: str, frame: TellState, now: float) -> Sequence[Effect]:
-        """Takes a state that the members of a Byzantine mesh agreed on."""
+        """Takes a state that the members of a Byzantine mesh agreed on, and dismisses whom it bans."""
         if self.observer is None:
             return []
         state = self.observer.told(client, frame, self._identities(self.peers.by_id))
         if state is None:
             return []
         seated = [seat.client for seat in state.membership.seats]
-        return self.machine.state_agreed(state.weights.hex(), seated, now)
+        agreed = self.machine.state_agreed(state.weights.hex(), seated, now)
+        banned = [one for one, peer in self.peers.by_id.items() if self.observer.bans(peer.identity)]
+        return [*agreed, *self._dismiss(banned, BannedByMembersError(BANNED), now)]
 
     def formed(self, groups: Sequence[mesh_messages.Group]) -> None:
         """Takes the groups of a round; a Byzantine mesh may begin with the first."""

@@ -7,7 +7,7 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 
-from backend.errors import BannedError, NotFiniteError
+from backend.errors import BannedByMembersError, NotFiniteError
 from backend.numerics.aggregation.update_checks import all_finite
 from backend.numerics.vectors import from_bytes
 from backend.protocols.mesh.byzantine.state_observer import StateObserver
@@ -22,7 +22,7 @@ from backend.server.hosting.limits import USUAL, TaskLimits
 from backend.server.hosting.mailbox import Mailbox
 from backend.server.hosting.task_host import TaskHost
 from backend.server.mesh.effect_runner import MeshEffectRunner
-from backend.server.mesh.event_handler import MeshEventHandler
+from backend.server.mesh.event_handler import BANNED, MeshEventHandler
 from backend.server.mesh.ice_servers import NO_ICE, IceServers
 from backend.server.mesh.mesh_host_events import MeshHostEvent, PeerEntered, WeightsDeposited
 from backend.server.mesh.peer_list import Peer, Peers
@@ -113,15 +113,12 @@ class MeshHost(TaskHost):
     async def join(self, enter: mesh_messages.Enter, link: MeasuredLink) -> str:
         """Adds a peer and returns its id. An older connection of the same peer is closed.
 
-        Raises BusyError, BannedError for a key that the members banned, and what AdmissionControl raises.
+        Raises BusyError, BannedByMembersError, and what AdmissionControl raises.
         """
         name = client_id(enter.token)
         self.admission.check(name, link.identity)
         if self.observer and self.observer.bans(enter.identity):
-            raise BannedError(
-                "The members of this mesh banned this device's key, on evidence that its work or its words "
-                "were wrong."
-            )
+            raise BannedByMembersError(BANNED)
         maximum = min(self._limits.max_clients, MOST_IN_MESH)
         check_room(name, self._peers.by_id, maximum, "peers")
         client = ConnectedClient(name, enter.kind, enter.backend, link)

@@ -13,12 +13,15 @@ import pytest
 from msgspec.structs import replace
 
 from backend.errors import PeerError
+from backend.peer.mesh import weight_transfer
 from backend.peer.mesh.weight_transfer import WeightSources, WeightTransfer
 from backend.peer.mesh.weights import WeightCache
 from backend.wire.peer_messages import Fetch, Weights
 from tests.support.peer.linked_peers import Member, company, until
 
 SIZE = 1_000_000
+# Seconds: longer than a test may take.
+ENDLESS = 1e6
 
 
 def some_weights(seed: int) -> bytes:
@@ -131,6 +134,33 @@ async def test_a_peer_that_goes_away_in_the_middle_is_followed_by_another_from_t
         got = await one.fetching.fetch(sha256(content), SIZE, [two.client, three.client])
         assert got == content
         assert asked == [200_000]
+
+
+async def test_nobody_waits_for_a_peer_without_a_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(weight_transfer, "PATIENCE", ENDLESS)
+    content = some_weights(6)
+    async with traders(tmp_path, 3) as (one, two, three):
+        three.has(content)
+        one.member.links.drop(two.client, "it is banned")
+        got = await one.fetching.fetch(sha256(content), SIZE, [two.client, three.client])
+        assert got == content
+
+
+async def test_nobody_waits_for_a_peer_whose_link_breaks_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(weight_transfer, "PATIENCE", ENDLESS)
+    content = some_weights(7)
+    async with traders(tmp_path, 3) as (one, two, three):
+        three.has(content)
+        # It sends the beginning; then the link is gone, as the links tell.
+        two.answer = lambda client, wanted: two.say(client, wanted, content[:200_000])
+        fetching = asyncio.create_task(one.fetching.fetch(sha256(content), SIZE, [two.client, three.client]))
+        await until(lambda: any(isinstance(frame, Weights) for _, frame in one.member.frames))
+        one.fetching.link_lost(two.client)
+        assert await fetching == content
 
 
 async def test_other_weights_than_were_asked_for_are_never_taken(tmp_path: Path) -> None:

@@ -42,11 +42,13 @@ def test_four_peers_learn_the_digits_with_the_same_bits_and_validate_each_other(
 def test_a_peer_whose_work_is_other_than_drawn_is_banned_by_all_and_the_others_learn(
     company: ByzantineCompany, lie: str
 ) -> None:
-    company.serve(rounds=40, min_available_clients=4, averaging={"patience": 4.0})
+    # Nobody waits for the banned one, not even once.
+    patience = 300.0
+    company.serve(rounds=40, min_available_clients=4, averaging={"patience": patience})
     peers = [company.join() for _ in range(3)]
-    company.join(liar=lie)
+    liar = company.join(liar=lie)
     for peer in peers:
-        peer.expect("finished", LONG)
+        peer.expect("finished", patience)
         assert peer.end() == (0, "")
     same_bits(peers)
     state = company.state(1)
@@ -56,6 +58,10 @@ def test_a_peer_whose_work_is_other_than_drawn_is_banned_by_all_and_the_others_l
         [found] = company.convictions(number)
         assert (found.kind, found.identity) == ("majority", state.membership.banned[0])
         assert found.client == found.target
+    for one in (liar, company.join(home=company.home(4))):
+        code, words = one.end()
+        assert code != 0
+        assert "The members of this mesh banned this device's key" in words
     shown = company.server.get("/api/tasks/digits/mesh")["state"]
     assert shown["banned"] == [state.membership.banned[0].hex()]
     assert {seat["client"] for seat in shown["seats"]} == {seat.client for seat in state.membership.seats}

@@ -17,7 +17,7 @@ const MOST_ATTEMPTS = 10;
 // server's rate limits.
 const DISMISSED_ATTEMPTS = 4;
 // After these codes a client reconnects only when it is started again.
-const FINAL = ["replaced", "unfit", "not-exact", "removed", "banned", "closed"];
+const FINAL = ["replaced", "unfit", "not-exact", "removed", "banned", "banned-by-members", "closed"];
 
 /**
  * The connection: closed by choice, lost until the next attempt succeeds, opening, greeted until the answer, then

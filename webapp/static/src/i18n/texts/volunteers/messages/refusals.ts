@@ -20,6 +20,9 @@ export const REFUSALS: Readonly<Record<string, string>> = {
   replaced: later("You opened this task elsewhere; that connection stays open."),
   removed: later("The owner of this task removed this device. Start again if you like."),
   banned: later("The owner of this task does not let this device take part any more."),
+  "banned-by-members": later(
+    "The others found work or statements of your device wrong and banned it from this task.",
+  ),
   closed: later("This task has ended, so nobody can take part in it."),
   unfit: later(
     "This device cannot add updates up as this task does. Reload the page, or choose another task.",
