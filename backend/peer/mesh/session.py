@@ -376,6 +376,8 @@ class MeshSession:
         """Sends the farewell, then ends links, training and all other work."""
         _abort(self._training)
         _abort(self._measuring)
+        if self._byzantine:
+            await self._byzantine.evidence_written()
         await self._loop.end()
         self._serverless.close()
         self._averager.close()

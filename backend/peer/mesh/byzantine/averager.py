@@ -200,8 +200,9 @@ class ByzantineAverager:
         except GroupError as error:
             self._tell_failure(order, state, str(error))
             raise
-        await self._keep(outcome)
+        # First: if it bans this peer, the server ends the session as soon as it hears of it.
         self._bans.round_ended(state, outcome.state, outcome.said)
+        await self._keep(outcome)
         self._transfer.tell([one for one in order.members if one not in outcome.active])
         self._send(outcome.proof)
         return outcome.active

@@ -18,6 +18,8 @@ from backend.wire.byzantine_messages import TellEvidence
 
 # A peer's evidence is ignored once so much of it convicted nobody, or did not come.
 MOST_REFUSED = 3
+# Seconds for which a member that leaves waits for the evidence of its last rounds.
+_WRITING_SECONDS = 5.0
 
 
 class EvidenceLinks(PeerLinks, Protocol):
@@ -62,6 +64,7 @@ class BanExchange:
         self._refused: Counter[str] = Counter()
         # What was said in the last rounds.
         self._turns: deque[TurnSaid] = deque(maxlen=MOST_TURNS)
+        self._writing: set[asyncio.Task[None]] = set()
 
     def cut_off(self, identities: Collection[bytes] = ()) -> None:
         """Ends the links to members of these keys, and to those whom stored evidence bans."""
@@ -94,7 +97,14 @@ class BanExchange:
         self._turns.append(said)
         for client, identity in before.membership.identities().items():
             if identity in after.membership.banned and identity not in before.membership.banned:
-                self._spawn(self._convicted_by_court(client, identity, list(self._turns)))
+                writing = self._spawn(self._convicted_by_court(client, identity, list(self._turns)))
+                self._writing.add(writing)
+                writing.add_done_callback(self._writing.discard)
+
+    async def written(self) -> None:
+        """Waits until the evidence of rounds that ended is stored: a banned peer has it before it leaves."""
+        if self._writing:
+            await asyncio.wait(self._writing, timeout=_WRITING_SECONDS)
 
     async def _convicted_by_court(self, client: str, identity: bytes, turns: Sequence[TurnSaid]) -> None:
         builder = EvidenceBuilder(self._task, self._run, client, identity)

@@ -136,6 +136,10 @@ class ByzantineMember:
         """Takes the server's return."""
         self._averager.server_reached()
 
+    async def evidence_written(self) -> None:
+        """Waits until the evidence of rounds that ended is stored."""
+        await self._bans.written()
+
     def close(self) -> None:
         """Ends all attempts at rounds."""
         self._averager.close()
