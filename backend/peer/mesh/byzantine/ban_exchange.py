@@ -25,8 +25,6 @@ _WRITING_SECONDS = 5.0
 class EvidenceLinks(PeerLinks, Protocol):
     """The part of backend.peer.links that telling of bans needs."""
 
-    def linked(self) -> list[str]: ...
-
     def ban(self, identities: Collection[bytes]) -> None: ...
 
 
