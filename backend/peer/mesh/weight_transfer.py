@@ -86,12 +86,14 @@ class WeightTransfer:
         self._download = download
         self._links.send(download.client, Fetch(weights=download.sha256, offset=len(download.content)))
         while len(download.content) < size:
+            if download.is_lost:
+                return False
             try:
                 await asyncio.wait_for(download.progress.wait(), PATIENCE)
             except TimeoutError:
                 return False
             download.progress.clear()
-            if download.is_lost or download.size != size:
+            if download.size != size:
                 return False
         return True
 

@@ -13,7 +13,7 @@ from playwright.async_api import Browser, Page, Route, expect
 
 from tests.e2e.pages.conftest import listen
 from tests.support.peer.byzantine_company import ByzantineCompany, averaged, same_bits
-from tests.support.timeouts import LONG
+from tests.support.timeouts import LONG, PATIENCE
 
 pytestmark = [pytest.mark.browser, pytest.mark.tensorflow, pytest.mark.long]
 
@@ -24,6 +24,19 @@ RECORD = """() => {
   const note = () => { if (root.dataset.holds) window.held[root.dataset.round] = root.dataset.holds; };
   new MutationObserver(note).observe(root, { attributes: true });
 }"""
+
+# Turns the sign of all updates that a page's workers make.
+LIE = """
+window.Worker = class extends Worker {
+  constructor(...given) {
+    super(...given);
+    this.addEventListener("message", ({ data }) => {
+      if (data?.type !== "trained") return;
+      const update = new Float32Array(data.update);
+      for (const at of update.keys()) update[at] = -update[at];
+    });
+  }
+};"""
 
 
 @pytest.fixture
@@ -112,6 +125,25 @@ async def test_pages_ban_a_peer_that_flips_the_sign_of_its_work_and_go_on_with_t
         membership = company.state(1).membership
         assert len(membership.banned) == 1
         assert len(membership.seats) == 3
+
+
+async def test_a_page_that_lies_is_told_that_the_others_banned_it(
+    browser: Browser, company: ByzantineCompany
+) -> None:
+    company.serve(rounds=40, min_available_clients=4, averaging={"patience": 10.0})
+    peers = [company.join(transport="webrtc") for _ in range(3)]
+    context = await browser.new_context(locale="es")
+    await context.add_init_script(LIE)
+    page = await context.new_page()
+    await page.goto(f"{company.server.url}/tasks/digits/train?backend=wasm")
+    await page.locator("[data-action=start]").click()
+    for peer in peers:
+        peer.expect("banned", LONG)
+    training = page.locator("[data-train]")
+    await expect(training).to_contain_text("lo excluyeron de esta tarea", timeout=1000 * PATIENCE)
+    await expect(training).not_to_contain_text("El dueño")
+    for peer in peers:
+        peer.expect("finished", LONG)
 
 
 async def test_a_page_that_comes_later_earns_a_seat_and_takes_its_state_up_again_when_it_is_reloaded(

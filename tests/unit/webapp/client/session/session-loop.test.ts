@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { NOTHING_SHOWN, SessionLoop } from "../../../../../webapp/static/src/client/session/session-loop";
-import type { Transport } from "../../../../../webapp/static/src/client/transports/socket";
+import type { Transport, TransportEvents } from "../../../../../webapp/static/src/client/transports/socket";
 import type { Trainer } from "../../../../../webapp/static/src/client/workers/training-worker";
 import {
   type Connect,
@@ -20,10 +20,17 @@ function handle(
   event: ConnectionEvent,
 ): Step<ConnectedMachine, Connect | Send<never>> {
   const link = { connected: "open", disconnected: "lost", stop: "closed" } as const;
-  return { state: { ...state, connection: { ...state.connection, state: link[event.type] } }, effects: [] };
+  const connection = { ...state.connection, state: link[event.type] };
+  return {
+    state: { ...state, connection },
+    effects: event.type === "disconnected" ? [{ type: "connect", delay: 1 }] : [],
+  };
 }
 
-/** A loop whose worker fails until `works` holds. */
+/** The server's last frame. */
+const CLOSING = { type: "closing", code: "banned-by-members", reason: "You are banned.", seconds: 0 };
+
+/** A loop whose worker fails until `works` holds, and how it takes frames since it connected once more. */
 function begun(works: () => boolean) {
   const trainer = {
     load: async () => {
@@ -33,13 +40,22 @@ function begun(works: () => boolean) {
     end: async () => undefined,
   } as unknown as Trainer;
   const nothing = () => undefined;
-  const transport: Transport = { address: "", open: nothing, send: nothing, close: nothing, buffered: 0 };
+  let heard: TransportEvents | null = null;
+  const transport: Transport = {
+    address: "",
+    open: (events) => {
+      heard = events;
+    },
+    send: nothing,
+    close: nothing,
+    buffered: 0,
+  };
   const loop = new SessionLoop<
     ConnectedMachine,
     ConnectionEvent,
     { type: string },
     never,
-    never,
+    typeof CLOSING,
     typeof NOTHING_SHOWN
   >(
     {
@@ -59,18 +75,19 @@ function begun(works: () => boolean) {
       shown: NOTHING_SHOWN,
       handle,
       encode: () => new Uint8Array(),
-      decode: () => undefined as never,
+      decode: () => CLOSING,
       perform: nothing,
-      received: nothing,
+      // A code after which no client comes back.
+      received: () => loop.dispatch({ type: "stop" }),
     },
   );
   loop.dispatch({ type: "connected" });
-  return loop;
+  return { loop, hear: () => heard?.received(new Uint8Array()) };
 }
 
 test("what cannot be fetched while the server is away is asked for until it is back", async () => {
   let isBack = false;
-  const loop = begun(() => isBack);
+  const { loop } = begun(() => isBack);
   const loading = loop.trainer.load("bundle", null, () => !loop.isClosed);
   await vi.advanceTimersByTimeAsync(500);
   loop.dispatch({ type: "disconnected", random: 0 });
@@ -85,10 +102,20 @@ test("what cannot be fetched while the server is away is asked for until it is b
 });
 
 test("what cannot be fetched though the server is there ends the loop, with the reason", async () => {
-  const loop = begun(() => false);
+  const { loop } = begun(() => false);
   const loading = loop.trainer.load("bundle", null, () => !loop.isClosed);
   await vi.advanceTimersByTimeAsync(100_000);
   expect(await loading).toBeNull();
   expect(loop.isClosed).toBe(true);
   expect(loop.shown.problem).toBe("Failed to fetch");
+});
+
+test("why the server ended a session is shown", async () => {
+  const { loop, hear } = begun(() => true);
+  loop.dispatch({ type: "disconnected", random: 0 });
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(loop.shown.problem).toBeNull();
+  hear();
+  expect(loop.isClosed).toBe(true);
+  expect(loop.shown.problem).toBe(CLOSING.reason);
 });

@@ -205,7 +205,10 @@ export class SessionLoop<
       this.stop(say.card.otherVersion);
       return;
     }
-    this.#parts.received(inPageLanguage(frame));
+    const understood = inPageLanguage(frame);
+    this.#parts.received(understood);
+    // Who took part sees why it ended, too, and not only thanks.
+    if (isClosing(understood) && this.isClosed) this.#showSession({ problem: understood.reason });
   }
 
   #hangUp(): void {
@@ -222,6 +225,10 @@ function inPageLanguage<Frame>(frame: Frame): Frame {
   if (typeof code !== "string" || typeof reason !== "string") return frame;
   if (isUncounted(frame)) return { ...frame, reason: say.uncounted(frame) };
   return { ...frame, reason: say.refusal(code, reason) };
+}
+
+function isClosing(frame: unknown): frame is { readonly reason: string } {
+  return (frame as { readonly type?: unknown }).type === "closing";
 }
 
 function isUncounted(frame: unknown): frame is Parameters<typeof say.uncounted>[0] {
