@@ -230,7 +230,7 @@ class MeshSession:
     def _averages(self) -> Averager | ByzantineMember:
         return self._byzantine or self._averager
 
-    def _find(self, sha256: str) -> bytes | None:
+    async def _find(self, sha256: str) -> bytes | None:
         evidence = self._byzantine.find(sha256) if self._byzantine else None
         return self._weights.find(sha256) or self._contents.find(sha256) or evidence
 

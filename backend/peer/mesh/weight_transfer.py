@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, Protocol
 
 from backend.peer.data.blob_cache import LARGEST_BLOB, BlobSource
 from backend.peer.mesh.weights import WeightCache
 from backend.wire.peer_messages import Fetch, PeerFrame, Weights
 
-# Seconds without data after which a peer that sends weights is given up for another.
+# Seconds without new bytes after which a peer that sends weights is given up for another.
 PATIENCE = 5.0
+# Bytes a second below which it is given up, too: one now and then would hold up all other downloads.
+SLOWEST = 16 * 1024
 # Bytes of weights that may wait to be sent to a peer: a group's frames share the link.
 MOST_WAITING = 512 * 1024
 
@@ -27,22 +29,51 @@ class PeerLinks(Protocol):
 
 
 class _Download:
-    """Weights that arrive from `client` in chunks; `content` has arrived before, from other peers."""
+    """Weights that arrive from `client` in chunks; `content` has arrived before, from other peers.
 
-    def __init__(self, client: str, sha256: str, content: bytearray) -> None:
+    They have as many bytes as the client says in its first chunk, but not more than `at_most`.
+    """
+
+    def __init__(self, client: str, sha256: str, at_most: int, content: bytearray) -> None:
         self.client, self.sha256, self.content = client, sha256, content
-        self.size: int | None = None
-        self.is_lost = False
-        self.progress = asyncio.Event()
+        self._at_most = at_most
+        self._size: int | None = None
+        self._has_failed = False
+        self._progress = asyncio.Event()
+
+    def _has_ended(self) -> bool:
+        return self._has_failed or (self._size is not None and len(self.content) >= self._size)
 
     def add_chunk(self, frame: Weights) -> None:
         """Appends a chunk that continues `content`; any other one is of an older request."""
-        if frame.weights != self.sha256:
+        if frame.weights != self.sha256 or self._has_ended():
             return
-        self.size = frame.size
-        if frame.offset == len(self.content) and len(self.content) + len(frame.data) <= frame.size:
+        self._size = frame.size if self._size is None else self._size
+        if frame.size != self._size or not 0 < frame.size <= self._at_most:
+            self.fail()
+        elif frame.data and frame.offset == len(self.content):
             self.content += frame.data
-        self.progress.set()
+            self._progress.set()
+        elif self._has_ended():
+            self._progress.set()
+
+    def fail(self) -> None:
+        """Ends it without the bytes that are missing."""
+        self._has_failed = True
+        self._progress.set()
+
+    async def completed(self) -> bool:
+        """Waits as long as bytes arrive, and fast enough; returns whether all have."""
+        clock = asyncio.get_running_loop().time
+        ends = clock() + PATIENCE + (self._at_most - len(self.content)) / SLOWEST
+        while not self._has_ended():
+            try:
+                async with asyncio.timeout_at(min(clock() + PATIENCE, ends)):
+                    await self._progress.wait()
+            except TimeoutError:
+                return False
+            self._progress.clear()
+        return not self._has_failed
 
 
 class WeightTransfer:
@@ -54,7 +85,7 @@ class WeightTransfer:
     def __init__(
         self,
         links: PeerLinks,
-        find: Callable[[str], bytes | None],
+        find: Callable[[str], Awaitable[bytes | None]],
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
     ) -> None:
         self._links = links
@@ -64,38 +95,30 @@ class WeightTransfer:
         self._downloading = asyncio.Lock()
         self._uploads: dict[str, asyncio.Task[None]] = {}
 
-    async def fetch(self, sha256: str, size: int, clients: Sequence[str]) -> bytes | None:
-        """Downloads the weights of that hash, `size` bytes, from the first of `clients` that has them.
+    async def fetch(self, sha256: str, at_most: int, clients: Sequence[str]) -> bytes | None:
+        """Downloads the weights of that hash, `at_most` bytes, from the first of `clients` that has them.
 
         Bytes that a client sent before it failed are not requested again. Returns None if none has them.
         """
         content = bytearray()
         async with self._downloading:
             for client in clients:
-                if await self._download_from(_Download(client, sha256, content), size):
+                # What others sent before may be false: then this one is asked for all.
+                for _ in range(2 if content else 1):
+                    if not await self._download_from(_Download(client, sha256, at_most, content)):
+                        break
                     if await asyncio.to_thread(_sha256, content) == sha256:
                         return bytes(content)
-                    # One of the clients sent other bytes; the next one must send all.
-                    content = bytearray()
+                    content.clear()
         return None
 
-    async def _download_from(self, download: _Download, size: int) -> bool:
+    async def _download_from(self, download: _Download) -> bool:
         """Requests the missing bytes; returns whether all have arrived. Without a link none do."""
         if download.client not in self._links.linked():
             return False
         self._download = download
         self._links.send(download.client, Fetch(weights=download.sha256, offset=len(download.content)))
-        while len(download.content) < size:
-            if download.is_lost:
-                return False
-            try:
-                await asyncio.wait_for(download.progress.wait(), PATIENCE)
-            except TimeoutError:
-                return False
-            download.progress.clear()
-            if download.size != size:
-                return False
-        return True
+        return await download.completed()
 
     def chunk_received(self, client: str, frame: Weights) -> None:
         """Takes a chunk; one that was not requested from this peer is ignored."""
@@ -111,8 +134,7 @@ class WeightTransfer:
         """Ends the upload to `client`, whose link is down, and the download from it."""
         self._end_upload(client)
         if self._download and self._download.client == client:
-            self._download.is_lost = True
-            self._download.progress.set()
+            self._download.fail()
 
     def _end_upload(self, client: str) -> None:
         upload = self._uploads.pop(client, None)
@@ -120,7 +142,7 @@ class WeightTransfer:
             upload.cancel()
 
     async def _upload(self, client: str, request: Fetch) -> None:
-        content = self._find(request.weights)
+        content = await self._find(request.weights)
         size, offset = len(content or b""), request.offset
         if content is None or offset >= size:
             empty = Weights(weights=request.weights, size=size, offset=offset, data=memoryview(b""))

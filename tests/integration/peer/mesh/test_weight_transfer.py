@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -50,10 +50,14 @@ class Trader:
     def __init__(self, member: Member) -> None:
         self.member = member
         self.holdings = WeightCache()
-        self.fetching = WeightTransfer(member.links, self.holdings.find, asyncio.create_task)
+        self.fetching = WeightTransfer(member.links, self.find, asyncio.create_task)
         # What it does when it is asked for weights.
         self.answer: Callable[[str, Fetch], None] = self.fetching.requested
         self._seen = 0
+
+    async def find(self, sha256: str) -> bytes | None:
+        """Returns what it has."""
+        return self.holdings.find(sha256)
 
     def say(self, client: str, wanted: Fetch, data: bytes) -> None:
         """Sends one chunk, whatever is true."""
@@ -134,6 +138,63 @@ async def test_a_peer_that_goes_away_in_the_middle_is_followed_by_another_from_t
         got = await one.fetching.fetch(sha256(content), SIZE, [two.client, three.client])
         assert got == content
         assert asked == [200_000]
+
+
+async def test_who_begins_with_wrong_bytes_does_not_spoil_what_the_next_one_sends(tmp_path: Path) -> None:
+    content, other = some_weights(8), some_weights(9)
+    async with traders(tmp_path, 3) as (one, two, three):
+        two.answer = lambda client, wanted: two.say(client, wanted, other[:200_000])
+        three.has(content)
+        got = await one.fetching.fetch(sha256(content), SIZE, [two.client, three.client])
+        assert got == content
+
+
+@pytest.mark.parametrize("data", [b"", b"again"], ids=["empty", "repeated"])
+async def test_who_sends_nothing_new_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes
+) -> None:
+    monkeypatch.setattr(weight_transfer, "PATIENCE", 0.5)
+    content = some_weights(10)
+    async with traders(tmp_path, 3) as (one, two, three):
+        three.has(content)
+        repeating = asyncio.create_task(_repeat(lambda: two.say(one.client, asked[0], data)))
+        asked: list[Fetch] = []
+        two.answer = lambda _, wanted: asked.append(replace(wanted, offset=1))
+        got = await one.fetching.fetch(sha256(content), SIZE, [two.client, three.client])
+        repeating.cancel()
+        assert got == content
+
+
+async def test_who_sends_a_byte_now_and_then_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(weight_transfer, "PATIENCE", 0.5)
+    monkeypatch.setattr(weight_transfer, "SLOWEST", SIZE)
+    content = some_weights(11)
+    async with traders(tmp_path, 3) as (one, two, three):
+        three.has(content)
+        asked: list[Fetch] = []
+        sent = 0
+
+        def drip() -> None:
+            nonlocal sent
+            two.say(one.client, replace(asked[0], offset=sent), content[sent : sent + 1])
+            sent += 1
+
+        two.answer = lambda _, wanted: asked.append(wanted)
+        dripping = asyncio.create_task(_repeat(drip))
+        got = await one.fetching.fetch(sha256(content), SIZE, [two.client, three.client])
+        dripping.cancel()
+        assert got == content
+        assert sent > 1
+
+
+async def _repeat(action: Callable[[], None]) -> None:
+    """Acts until it is cancelled, as often as keeps any link busy, once there is something to act on."""
+    while True:
+        await asyncio.sleep(0.05)
+        with suppress(IndexError):
+            action()
 
 
 async def test_nobody_waits_for_a_peer_without_a_link(

@@ -95,11 +95,15 @@ class Witness:
         self.member = member
         self.told: list[tuple[str, dict[str, Any]]] = []
         self.store = store_of(folder / member.own.client)
-        self.transfer = WeightTransfer(member.links, self.store.find, asyncio.create_task)
+        self.transfer = WeightTransfer(member.links, self.find, asyncio.create_task)
         self.bans = BanExchange(TASK, RUN, self.store, member.links, self, self, self.spawn)
         self.fetched = 0
         self.tasks: list[asyncio.Task[None]] = []
         member.received = self.received  # type: ignore[method-assign]
+
+    async def find(self, sha256: str) -> bytes | None:
+        """Returns the evidence of this hash."""
+        return self.store.find(sha256)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         self.tasks.append(asyncio.create_task(work))

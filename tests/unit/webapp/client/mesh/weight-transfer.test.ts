@@ -1,8 +1,8 @@
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { WeightCache } from "../../../../../webapp/static/src/client/mesh/weight-store";
 import { WeightTransfer } from "../../../../../webapp/static/src/client/mesh/weight-transfer";
 import type { LinkManager } from "../../../../../webapp/static/src/client/transports/links";
-import type { Bytes } from "../../../../../webapp/static/src/core/crypto/bytes";
+import { type Bytes, sha256, toHex } from "../../../../../webapp/static/src/core/crypto/bytes";
 import type { PeerFrame } from "../../../../../webapp/static/src/protocol/wire/mesh";
 import { Mesh, type Peer } from "../transports/mesh";
 
@@ -84,6 +84,72 @@ test("when one goes away in the middle, the next sends the rest", async () => {
   expect(await ann.fetching.fetch(hash, SIZE, [BO, CY])).toEqual(WEIGHTS);
 });
 
+describe("a liar that is asked first", () => {
+  const HALF = SIZE / 2;
+  const chunk = (offset: number, data: Bytes, weights: string) =>
+    ({ type: "weights", weights, size: SIZE, offset, data }) as const;
+
+  /** Whether a fetch gets the weights from CY, which has them, after BO, which does `lie` when asked, and `wait` then. */
+  async function fetched(
+    lie: (fetching: WeightTransfer, hash: string, offset: number) => void,
+    wait: (fetching: WeightTransfer, hash: string) => void = () => undefined,
+  ): Promise<boolean> {
+    const hash = toHex(await sha256(WEIGHTS));
+    const send = (client: string, frame: PeerFrame): boolean => {
+      if (frame.type !== "fetch") return false;
+      queueMicrotask(() => {
+        if (client === BO) lie(fetching, hash, frame.offset);
+        else fetching.takeChunk(CY, chunk(frame.offset, WEIGHTS.slice(frame.offset), hash));
+      });
+      return true;
+    };
+    const fetching = new WeightTransfer({ send } as unknown as LinkManager, new WeightCache());
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    let has: boolean | null = null;
+    void fetching.fetch(hash, SIZE, [BO, CY]).then((bytes) => {
+      has = bytes !== null;
+    });
+    while (has === null) {
+      await new Promise((resolve) => setImmediate(resolve));
+      wait(fetching, hash);
+      await vi.advanceTimersByTimeAsync(1000);
+    }
+    return has;
+  }
+
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  test("does not spoil what the next one sends by wrong bytes", async () => {
+    const got = await fetched((fetching, hash) =>
+      fetching.takeChunk(BO, chunk(0, new Uint8Array(HALF), hash)),
+    );
+    expect(got).toBe(true);
+  });
+
+  test.each([
+    ["nothing", new Uint8Array()],
+    ["what came already", WEIGHTS.slice(0, HALF)],
+  ])("holds up nobody by sending %s", async (_, data) => {
+    const got = await fetched(
+      (fetching, hash) => fetching.takeChunk(BO, chunk(0, WEIGHTS.slice(0, HALF), hash)),
+      (fetching, hash) => fetching.takeChunk(BO, chunk(0, data, hash)),
+    );
+    expect(got).toBe(true);
+  });
+
+  test("holds up nobody by sending a byte now and then", async () => {
+    let sent = 0;
+    const drip = (fetching: WeightTransfer, hash: string) => {
+      fetching.takeChunk(BO, chunk(sent, WEIGHTS.slice(sent, sent + 1), hash));
+      sent += 1;
+    };
+    expect(await fetched(drip, drip)).toBe(true);
+    expect(sent).toBeGreaterThan(10);
+  });
+});
+
 test("who asks anew is sent nothing more of what it asked for before", async () => {
   const holdings = new WeightCache();
   const [before, now] = [await holdings.keep(WEIGHTS), await holdings.keep(WEIGHTS.slice(4))];
@@ -95,7 +161,11 @@ test("who asks anew is sent nothing more of what it asked for before", async () 
     drained: () => new Promise<void>((resolve) => slow.push(resolve)),
   };
   const fetching = new WeightTransfer(links as unknown as LinkManager, holdings);
-  const asked = [before, now].map((weights) => fetching.serve(ANN, { type: "fetch", weights, offset: 0 }));
+  const asked: Promise<void>[] = [];
+  for (const weights of [before, now]) {
+    asked.push(fetching.serve(ANN, { type: "fetch", weights, offset: 0 }));
+    await vi.waitUntil(() => sent.at(-1) === weights);
+  }
   expect(sent).toEqual([before, now]);
   const drain = setInterval(() => {
     for (const resolve of slow.splice(0)) resolve();
@@ -103,6 +173,26 @@ test("who asks anew is sent nothing more of what it asked for before", async () 
   await Promise.all(asked);
   clearInterval(drain);
   expect(sent).toEqual([before, now, now, now, now]);
+});
+
+test("who asks again and again has one answer read at a time", async () => {
+  const read: ((bytes: Bytes | null) => void)[] = [];
+  const sent: PeerFrame[] = [];
+  const links = { send: (_: string, frame: PeerFrame) => sent.push(frame) > 0 };
+  const find = () => new Promise<Bytes | null>((resolve) => read.push(resolve));
+  const fetching = new WeightTransfer(links as unknown as LinkManager, { find });
+  const weights = "0".repeat(64);
+  const ask = () => fetching.serve(ANN, { type: "fetch", weights, offset: 0 });
+  const asked = [ask()];
+  await vi.waitUntil(() => read.length > 0);
+  asked.push(...Array.from({ length: 100 }, ask));
+  for (const count of [1, 2]) {
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(read).toHaveLength(count);
+    read.at(-1)?.(null);
+  }
+  await Promise.all(asked);
+  expect(sent).toHaveLength(1);
 });
 
 test("only the last weights are held", async () => {

@@ -7,24 +7,34 @@ import { type Bytes, sha256, toHex } from "../../core/crypto/bytes";
 import type { PeerFrame } from "../../protocol/wire/mesh";
 import { type LinkManager, MOST_BUFFERED } from "../transports/links";
 
-/** Seconds without data after which a peer that sends weights is given up for another. */
+/** Seconds without new bytes after which a peer that sends weights is given up for another. */
 const PATIENCE = 5;
+
+/** Bytes a second below which it is given up, too: who sends one now and then would hold up all other downloads. */
+const SLOWEST = 16 * 1024;
 
 type PeerFrameOf<T extends PeerFrame["type"]> = Extract<PeerFrame, { readonly type: T }>;
 
-/** Weights that arrive from `client` in chunks; `filled` bytes have arrived, some of them from other peers. */
+/** Bytes of which `filled` have arrived, some of them perhaps from other peers. */
+interface Arrived {
+  content: Bytes;
+  filled: number;
+}
+
+/** Weights that arrive from `client` in chunks: as many bytes as its first chunk says, but not more than `atMost`. */
 interface IncomingWeights {
   readonly client: string;
   readonly hash: string;
-  readonly content: Bytes;
-  filled: number;
-  /** Reports whether more chunks can arrive. */
+  readonly atMost: number;
+  readonly arrived: Arrived;
+  size: number | null;
+  /** Reports new bytes, or that no more can arrive. */
   readonly report: (more: boolean) => void;
 }
 
 /** The bytes that this peer has, by their SHA-256. */
 export interface Holdings {
-  find(hash: string): Bytes | null;
+  find(hash: string): Bytes | null | Promise<Bytes | null>;
 }
 
 export class WeightTransfer {
@@ -34,6 +44,8 @@ export class WeightTransfer {
   /** The transfer to each peer, by the number of its request: a newer request ends the older one. */
   readonly #served = new Map<string, number>();
   #requests = 0;
+  /** What is read for each peer: however often it asks, one after the other. */
+  readonly #reading = new Map<string, Promise<Bytes | null>>();
 
   constructor(
     private readonly links: LinkManager,
@@ -41,44 +53,46 @@ export class WeightTransfer {
   ) {}
 
   /**
-   * Returns the bytes of that hash, of which there are `size`, from the first of `clients` that has them. Bytes from a
-   * peer that went away are kept. Returns null if no peer has them.
+   * Returns the bytes of that hash, at most so many, from the first of `clients` that has them. Bytes from a peer that
+   * went away are kept. Returns null if no peer has them.
    */
-  fetch(hash: string, size: number, clients: readonly string[]): Promise<Bytes | null> {
-    const fetched = this.#downloading.then(() => this.#fetch(hash, size, clients));
+  fetch(hash: string, atMost: number, clients: readonly string[]): Promise<Bytes | null> {
+    const fetched = this.#downloading.then(() => this.#fetch(hash, atMost, clients));
     this.#downloading = fetched;
     return fetched;
   }
 
-  async #fetch(hash: string, size: number, clients: readonly string[]): Promise<Bytes | null> {
-    const content = new Uint8Array(size);
-    let filled = 0;
+  async #fetch(hash: string, atMost: number, clients: readonly string[]): Promise<Bytes | null> {
+    let arrived: Arrived = { content: new Uint8Array(), filled: 0 };
     for (const client of clients) {
-      filled = await this.#from(client, hash, content, filled);
-      if (filled < size) continue;
-      if (toHex(await sha256(content)) === hash) return content;
-      // A peer sent wrong bytes; the next one must send all of them.
-      filled = 0;
+      // What others sent before may be false: then this one is asked for all.
+      for (let attempts = arrived.filled > 0 ? 2 : 1; attempts > 0; attempts--) {
+        if (!(await this.#from(client, hash, atMost, arrived))) break;
+        if (toHex(await sha256(arrived.content)) === hash) return arrived.content;
+        arrived = { content: new Uint8Array(), filled: 0 };
+      }
     }
     return null;
   }
 
-  /** Asks `client` for the rest; returns how many bytes have arrived after that. */
-  async #from(client: string, hash: string, content: Bytes, filled: number): Promise<number> {
-    if (!this.links.send(client, { type: "fetch", weights: hash, offset: filled })) return filled;
+  /** Asks `client` for the rest; returns whether all has arrived. */
+  async #from(client: string, hash: string, atMost: number, arrived: Arrived): Promise<boolean> {
+    if (!this.links.send(client, { type: "fetch", weights: hash, offset: arrived.filled })) return false;
     return new Promise((resolve) => {
       let patience: ReturnType<typeof setTimeout>;
       const end = () => {
         clearTimeout(patience);
+        clearTimeout(slow);
         if (this.#incoming === incoming) this.#incoming = null;
-        resolve(incoming.filled);
+        resolve(isWhole(incoming));
       };
       const report = (more: boolean) => {
         clearTimeout(patience);
-        if (more && incoming.filled < content.length) patience = setTimeout(end, PATIENCE * 1000);
+        if (more && !isWhole(incoming)) patience = setTimeout(end, PATIENCE * 1000);
         else end();
       };
-      const incoming: IncomingWeights = { client, hash, content, filled, report };
+      const slow = setTimeout(end, 1000 * (PATIENCE + (atMost - arrived.filled) / SLOWEST));
+      const incoming: IncomingWeights = { client, hash, atMost, arrived, size: null, report };
       this.#incoming = incoming;
       report(true);
     });
@@ -88,12 +102,24 @@ export class WeightTransfer {
   takeChunk(client: string, { weights, size, offset, data }: PeerFrameOf<"weights">): void {
     const incoming = this.#incoming;
     if (incoming?.client !== client || incoming.hash !== weights) return;
-    const fits = size === incoming.content.length && offset + data.length <= size;
-    if (fits && offset === incoming.filled) {
-      incoming.content.set(data, offset);
-      incoming.filled += data.length;
+    const { arrived, atMost } = incoming;
+    if (
+      size !== (incoming.size ?? size) ||
+      size === 0 ||
+      size > atMost ||
+      (data.length > 0 && offset + data.length > size)
+    ) {
+      incoming.size = null;
+      incoming.report(false);
+      return;
     }
-    incoming.report(fits);
+    incoming.size = size;
+    if (data.length > 0 && offset === arrived.filled) {
+      arrived.content = ofSize(arrived.content, size);
+      arrived.content.set(data, offset);
+      arrived.filled += data.length;
+      incoming.report(true);
+    } else if (isWhole(incoming)) incoming.report(false);
   }
 
   /** Takes a request for weights; it ends an earlier request of `client`. */
@@ -101,14 +127,20 @@ export class WeightTransfer {
     this.#requests += 1;
     const request = this.#requests;
     this.#served.set(client, request);
-    const content = this.holdings.find(weights);
+    const isNewest = () => this.#served.get(client) === request;
+    const reading = (this.#reading.get(client) ?? Promise.resolve()).then(() =>
+      isNewest() ? this.holdings.find(weights) : null,
+    );
+    this.#reading.set(client, reading);
+    const content = await reading;
+    if (!isNewest()) return;
     const size = content?.length ?? 0;
     if (content === null || offset >= size) {
       this.links.send(client, { type: "weights", weights, size, offset, data: new Uint8Array() });
       return;
     }
     let at = offset;
-    while (at < size && this.#served.get(client) === request) {
+    while (at < size && isNewest()) {
       const data = content.subarray(at, at + this.links.room(client));
       if (!this.links.send(client, { type: "weights", weights, size, offset: at, data }, true)) return;
       at += data.length;
@@ -119,6 +151,19 @@ export class WeightTransfer {
   /** Ends the transfers from and to `client`, whose link is down. */
   lost(client: string): void {
     this.#served.delete(client);
+    this.#reading.delete(client);
     if (this.#incoming?.client === client) this.#incoming.report(false);
   }
+}
+
+function isWhole({ size, arrived }: IncomingWeights): boolean {
+  return size !== null && arrived.filled >= size;
+}
+
+/** Returns `content` with so many bytes. */
+function ofSize(content: Bytes, size: number): Bytes {
+  if (content.length === size) return content;
+  const resized = new Uint8Array(size);
+  resized.set(content.subarray(0, size));
+  return resized;
 }
