@@ -21,6 +21,10 @@ from backend.formats.manifest import InputSpec, LabelSpec, Manifest, Size
 AnyArray = NDArray[Any]
 
 
+# Bytes of a shard around its values: names, shapes and lengths of its arrays.
+_FRAME = 64 * 1024
+
+
 class StoredArray(Struct, frozen=True, forbid_unknown_fields=True):
     """An array as row-major little-endian bytes; the first dimension counts examples."""
 
@@ -46,6 +50,13 @@ class RawShard:
     x: tuple[AnyArray, ...]
     y: tuple[AnyArray, ...]
     sample_weight: NDArray[np.float32]
+
+
+def largest_shard(manifest: Manifest, examples: int) -> int:
+    """Returns the most bytes that a shard of so many examples has: no stored value takes more than four."""
+    shapes = [spec.shape for spec in manifest.inputs] + [spec.shape for spec in manifest.labels]
+    values = 1 + sum(math.prod(shape) for shape in shapes)
+    return 4 * values * examples + _FRAME
 
 
 def decode_shard(content: bytes, manifest: Manifest) -> RawShard:

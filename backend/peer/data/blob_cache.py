@@ -42,13 +42,20 @@ class BlobCache:
         Raises UnreachableError when the server does not answer, and PeerError when it has no such blob or
         sends other bytes. The caller retries (backend/peer/session/retry.py).
         """
-        path = self._cache / sha256
-        cached = await asyncio.to_thread(_read_checked, path, sha256)
+        cached = await self.find(sha256)
         if cached is not None:
             return cached
         content = await self.fetch(sha256, at_most)
-        await asyncio.to_thread(self._write, path, content)
+        await self.keep(sha256, content)
         return content
+
+    async def find(self, sha256: str) -> bytes | None:
+        """Returns the blob with that hash if it is in the cache."""
+        return await asyncio.to_thread(_read_checked, self._cache / sha256, sha256)
+
+    async def keep(self, sha256: str, content: bytes) -> None:
+        """Caches a blob of that hash."""
+        await asyncio.to_thread(self._write, self._cache / sha256, content)
 
     async def fetch(self, sha256: str, at_most: int) -> bytes:
         """Returns the blob from the server without caching it, for blobs that are needed once."""

@@ -14,12 +14,13 @@ from msgspec.structs import replace
 from backend.errors import PeerError
 from backend.formats.network_address import Reach
 from backend.peer.admission.work_proof import Prepare, prepare_nothing
-from backend.peer.data.blob_cache import BlobSource
+from backend.peer.data.blob_cache import BlobCache, BlobSource
 from backend.peer.links.interfaces import LocalPeer
 from backend.peer.links.links import LinkManager
 from backend.peer.mesh.averager import Averager, TrainedWork
 from backend.peer.mesh.byzantine.contents import RoundContents
 from backend.peer.mesh.byzantine.member import ByzantineMember
+from backend.peer.mesh.byzantine.public_shards import PublicShards
 from backend.peer.mesh.learner import Learner
 from backend.peer.mesh.listening import Listening
 from backend.peer.mesh.peer_directory import PeerDirectory
@@ -86,7 +87,7 @@ class MeshSession:
         self,
         member: Membership,
         client: httpx.AsyncClient,
-        blobs: BlobSource,
+        blobs: BlobCache,
         make_jobs: Callable[[BlobSource], TrainingJobs],
         reporter: Reporter,
         random: Callable[[], float],
@@ -112,7 +113,15 @@ class MeshSession:
         self._contents = RoundContents()
         self._transfer = WeightTransfer(self._links, self._find, self._loop.spawn)
         self._directory = PeerDirectory(self._links)
-        self._sources = WeightSources(self._weights, self._transfer, blobs, self._directory.holders)
+        self._shards = PublicShards(
+            blobs,
+            self._transfer,
+            self._links,
+            lambda: not self._upstream.is_open,
+            self._public_examples,
+            lambda: self.jobs.manifest,
+        )
+        self._sources = WeightSources(self._weights, self._transfer, self._shards, self._directory.holders)
         self.jobs = make_jobs(self._sources)
         self._learner = Learner(self.jobs, self._sources, self._weights, reporter)
         self._averager = Averager(
@@ -232,7 +241,13 @@ class MeshSession:
 
     async def _find(self, sha256: str) -> bytes | None:
         evidence = self._byzantine.find(sha256) if self._byzantine else None
-        return self._weights.find(sha256) or self._contents.find(sha256) or evidence
+        found = self._weights.find(sha256) or self._contents.find(sha256) or evidence
+        return found or await self._shards.find(sha256)
+
+    def _public_examples(self, sha256: str) -> int | None:
+        """Returns how many examples a shard has that all members may be drawn for; None if it is none."""
+        shards = self._byzantine.rules.shards if self._byzantine else []
+        return next((one.examples for one in shards if one.sha256 == sha256), None)
 
     def _enter_byzantine(self, entered: Entered) -> None:
         """Becomes a member of a mesh whose members check each other, if the task is one."""

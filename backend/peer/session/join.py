@@ -138,7 +138,7 @@ class JoinRequest:
     def _mesh_session(
         self,
         client: httpx.AsyncClient,
-        blobs: BlobSource,
+        blobs: BlobCache,
         reporter: Reporter,
         trust_store: TrustStore,
         prepare: Prepare,

@@ -59,13 +59,23 @@ class ByzantineCompany:
         home = home or self.home(self._count)
         return self._stack.enter_context(joined(home, *words, liar=liar, runner=runner))
 
-    def give_data(self, number: int) -> None:
-        """Puts all data of the task into the cache of the peer of that number, before it joins."""
-        assert self._built is not None
+    def give_data(self, number: int, shares: int = 1) -> None:
+        """Puts shards of the task into the cache of the peer of that number, before it joins.
+
+        All of them, or the peer's share: peers whose numbers are consecutive have all, and no shard twice.
+        """
         cache = self.home(number) / "cache"
         cache.mkdir(parents=True)
-        for path in (self._built / "built/shards").glob("*.shard"):
+        for path in self._shards()[number % shares :: shares]:
             shutil.copy(path, cache / path.stem)
+
+    def shards(self) -> list[str]:
+        """Returns the SHA-256 of all shards of the task."""
+        return [path.stem for path in self._shards()]
+
+    def _shards(self) -> list[Path]:
+        assert self._built is not None
+        return sorted((self._built / "built/shards").glob("*.shard"))
 
     def home(self, number: int) -> Path:
         """Returns where the peer of that number, from 1 on, keeps its state."""

@@ -26,6 +26,8 @@ from backend.protocols.mesh.byzantine.state import AgreedState
 from backend.wire.mesh_messages import Entered
 from backend.wire.messages import Shard, Train
 
+# The first round in which a late liar lies.
+LATE = 20
 NOWHERE = Shard(sha256="0" * 64, examples=100)
 
 
@@ -38,6 +40,15 @@ class SignFlipper(ByzantineLearner):
         if ready is not None and ready.update is not None:
             self.prepared = replace(ready, update=np.float32(-1000) * ready.update)
         return work
+
+
+class LateSignFlipper(SignFlipper):
+    """Is honest before the round LATE."""
+
+    async def train(self, job: TrainingJob[Train], entered: Entered) -> TrainedWork | None:
+        if job.order.round < LATE:
+            return await ByzantineLearner.train(self, job, entered)
+        return await super().train(job, entered)
 
 
 class FalseAccuser(ByzantineLearner):
@@ -105,6 +116,7 @@ class ShardlessJudge(WorkJudge):
 # By the name of a lie: the module in which the session finds a class, its name there, and the liar's.
 LIES = {
     "sign": (member, "ByzantineLearner", SignFlipper),
+    "late-sign": (member, "ByzantineLearner", LateSignFlipper),
     "half": (member, "ByzantineLearner", HalfWorker),
     "bit": (member, "ByzantineLearner", BitFlipper),
     "accuse": (member, "ByzantineLearner", FalseAccuser),

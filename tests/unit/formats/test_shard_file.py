@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from backend.errors import BundleError
 from backend.formats.manifest import Manifest
-from backend.formats.shard_file import decode_shard
+from backend.formats.shard_file import decode_shard, largest_shard
 from backend.server.tasks.bundle_store import check_bundle
 from tests.support.tasks import tiny_task
 
@@ -43,6 +43,14 @@ def test_arrays_come_back_and_every_example_weighs_one(manifest: Manifest) -> No
     assert raw.x[0].tolist() == [[0, 1], [2, 3], [4, 5]]
     assert raw.y[0].tolist() == [0, 1, 1]
     assert raw.sample_weight.tolist() == [1, 1, 1]
+
+
+def test_no_shard_is_longer_than_the_largest(manifest: Manifest) -> None:
+    most = 1000
+    x, y, weights = np.ones((most, 2), "<f4"), np.ones(most, "<i4"), np.ones(most, "<f4")
+    content = shard(examples=most, x=[stored(x)], y=[stored(y)], sample_weight=stored(weights))
+    decode_shard(content, manifest)
+    assert 4 * 4 * most < len(content) <= largest_shard(manifest, most) == 4 * 4 * most + 65536
 
 
 def test_sample_weights_come_back(manifest: Manifest) -> None:

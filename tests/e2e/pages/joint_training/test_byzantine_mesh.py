@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -24,6 +25,9 @@ RECORD = """() => {
   const note = () => { if (root.dataset.holds) window.held[root.dataset.round] = root.dataset.holds; };
   new MutationObserver(note).observe(root, { attributes: true });
 }"""
+
+# Fetches files of the server, which the browser caches.
+FETCH = "(files) => Promise.all(files.map(async (one) => (await fetch(`/blobs/${one}`)).arrayBuffer()))"
 
 # Turns the sign of all updates that a page's workers make.
 LIE = """
@@ -176,6 +180,38 @@ async def test_a_page_that_comes_later_earns_a_seat_and_takes_its_state_up_again
     membership = company.state(1).membership
     assert len(membership.seats) == 4
     assert not membership.banned
+
+
+@pytest.mark.parametrize("givers", ["peers", "pages"])
+async def test_members_hand_each_other_examples_when_their_server_is_killed(
+    browser: Browser, company: ByzantineCompany, givers: str
+) -> None:
+    company.serve(rounds=100_000, min_available_clients=4, averaging={"patience": 5.0}, deadline=300)
+    pages = [await open_page(browser, company, "wasm") for _ in range(2)]
+    if givers == "peers":
+        company.give_data(1)
+    else:
+        await pages[0].evaluate(FETCH, company.shards())
+    peers = [company.join(transport="webrtc") for _ in range(2)]
+    for page in pages:
+        await page.locator("[data-action=start]").click()
+    last = averaged(peers[0], LONG, survivors=4)["round"]
+    company.server.stop(signal.SIGKILL)
+    # By then somebody was drawn for examples that it had not fetched, but for a chance of one in millions.
+    for peer in peers:
+        while averaged(peer, LONG, survivors=4)["round"] < last + 12:
+            pass
+    for peer in peers:
+        peer.stop()
+    assert not any(one["event"] == "unable" for peer in peers for one in peer.seen)
+    recorded = same_bits(peers)
+    for page in pages:
+        held: dict[str, Any] = await page.evaluate("window.held")
+        assert all(held.get(str(number), recorded[number]) == recorded[number] for number in recorded)
+        assert len(held) >= 10
+    state = company.state(1)
+    assert len(state.membership.seats) == 4
+    assert not state.unable
 
 
 async def test_a_page_whose_examples_do_not_arrive_while_it_checks_says_so_and_is_not_drawn_again(

@@ -7,6 +7,7 @@ import signal
 import pytest
 
 from tests.support.peer.byzantine_company import ByzantineCompany, averaged, same_bits
+from tests.support.peer.lying_peer import LATE
 from tests.support.timeouts import LONG
 
 pytestmark = pytest.mark.tensorflow
@@ -171,10 +172,12 @@ def test_a_peer_that_stands_still_for_a_while_rests_comes_back_and_is_not_banned
 
 
 @pytest.mark.long
-def test_peers_go_on_with_the_same_bits_when_their_server_is_killed(company: ByzantineCompany) -> None:
+def test_peers_go_on_with_the_same_bits_and_their_own_shards_when_their_server_is_killed(
+    company: ByzantineCompany,
+) -> None:
     company.serve(rounds=ENDLESS, min_available_clients=4, averaging={"patience": 3.0})
     for number in range(1, 5):
-        company.give_data(number)
+        company.give_data(number, shares=4)
     peers = [company.join() for _ in range(4)]
     last = averaged(peers[0], LONG)["round"]
     company.server.stop(signal.SIGKILL)
@@ -188,4 +191,29 @@ def test_peers_go_on_with_the_same_bits_when_their_server_is_killed(company: Byz
     state = company.state(1)
     assert not state.membership.banned
     assert len(state.membership.seats) == 4
+    assert not any(one["event"] == "unable" for peer in peers for one in peer.seen)
     assert any(one["event"] == "checking" for peer in peers for one in peer.seen)
+
+
+@pytest.mark.long
+def test_a_liar_that_begins_after_the_server_was_killed_is_banned_by_the_others_alone(
+    company: ByzantineCompany,
+) -> None:
+    company.serve(rounds=ENDLESS, min_available_clients=4, averaging={"patience": 3.0})
+    for number in range(1, 4):
+        company.give_data(number, shares=3)
+    peers = [company.join() for _ in range(3)]
+    company.join(liar="late-sign")
+    while averaged(peers[0], LONG, survivors=4)["round"] < LATE // 4:
+        pass
+    company.server.stop(signal.SIGKILL)
+    for peer in peers:
+        assert peer.expect("onward", LONG)["round"] < LATE
+        peer.expect("banned", LONG)
+        averaged(peer, LONG, survivors=3)
+    same_bits(peers)
+    for number in range(1, 4):
+        state = company.state(number)
+        assert len(state.membership.banned) == 1
+        assert len(state.membership.seats) == 3
+        assert [one.identity for one in company.convictions(number)] == list(state.membership.banned)

@@ -1,6 +1,7 @@
 import { encode } from "@msgpack/msgpack";
 import { describe, expect, it } from "vitest";
-import { decodeShard } from "../../../../../webapp/static/src/core/data/shard";
+import type { Bundle } from "../../../../../webapp/static/src/core/data/bundle";
+import { decodeShard, exampleValues, largestShard } from "../../../../../webapp/static/src/core/data/shard";
 import golden from "../../../../contract/vectors/shard.json";
 
 const x = { dtype: "uint8", shape: [2, 3], data: Uint8Array.of(1, 2, 3, 4, 5, 255) };
@@ -19,6 +20,18 @@ describe("a data shard", () => {
     expect(shard.examples).toBe(2);
     expect(shard.x[0]?.values).toEqual(Uint8Array.of(1, 2, 3, 4, 5, 255));
     expect(shard.y[0]?.values).toEqual(Int32Array.of(7, -1));
+  });
+
+  it("is never longer than the largest", () => {
+    const weighted = encode({ ...good, sample_weight: floats(0.5, 0) });
+    const spec = { name: "x", dtype: "float32" } as const;
+    const values = exampleValues({
+      inputs: [{ ...spec, shape: [3] }],
+      labels: [{ ...spec, shape: [], classes: null }],
+    } as unknown as Bundle);
+    expect(values).toBe(4);
+    expect(largestShard(2, values)).toBe(4 * 5 * 2 + 65536);
+    expect(weighted.length).toBeLessThan(largestShard(2, values));
   });
 
   it("is read as a server cuts it", () => {

@@ -48,6 +48,8 @@ export interface PeerDirectoryOptions {
   readonly certified: (certificate: Certificate) => void;
   /** Whether this peer never joins the group of this round and number. */
   readonly declines: (round: number, group: number) => boolean;
+  /** The server's address. */
+  readonly origin: string;
   /** The task's full address. */
   readonly address: string;
   /** Returns weights from this peer, from others, or from the server. Throws an Error for people. */

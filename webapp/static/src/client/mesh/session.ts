@@ -217,7 +217,8 @@ export class MeshSession {
       tell: (event) => this.#loop.dispatch(event),
       address: `${this.#options.origin} ${this.#options.task}`,
       fetchWeights: (hash) => this.#fetchWeights(hash),
-      model: () => this.#loop.shown.loaded ?? { parameters: 0, trainable: 0 },
+      origin: this.#options.origin,
+      model: () => this.#loop.shown.loaded ?? { parameters: 0, trainable: 0, exampleValues: 0 },
       hasten: () => this.#loop.connectNow(),
       changed: this.#options.changed,
     });

@@ -1,6 +1,7 @@
 /** Decodes data shards: msgpack maps of two arrays; docs/reference/bundle.md is the specification. */
 
 import { unpack } from "../../protocol/wire/msgpack";
+import type { Bundle } from "./bundle";
 
 export type Values = Uint8Array | Int32Array | Float32Array;
 
@@ -20,11 +21,23 @@ export interface Shard {
 }
 
 const FORMAT = "minga-shard/2";
+/** Bytes of a shard around its values: names, shapes and lengths of its arrays. */
+const FRAME = 64 * 1024;
 const READERS: Readonly<Record<string, { bytes: number; read: (buffer: ArrayBuffer) => Values }>> = {
   uint8: { bytes: 1, read: (buffer) => new Uint8Array(buffer) },
   int32: { bytes: 4, read: (buffer) => new Int32Array(buffer) },
   float32: { bytes: 4, read: (buffer) => new Float32Array(buffer) },
 };
+
+/** Returns how many values all inputs and labels of an example have. */
+export function exampleValues({ inputs, labels }: Pick<Bundle, "inputs" | "labels">): number {
+  return [...inputs, ...labels].reduce((sum, { shape }) => sum + shape.reduce((n, size) => n * size, 1), 0);
+}
+
+/** Returns the most bytes that a shard has, of examples of so many values: none takes more than four, nor a weight. */
+export function largestShard(examples: number, values: number): number {
+  return 4 * examples * (values + 1) + FRAME;
+}
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);

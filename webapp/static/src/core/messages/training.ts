@@ -220,6 +220,8 @@ export type FromWorker =
       readonly parameters: number;
       /** How many of the values, from the first on, are trained; the others are statistics. */
       readonly trainable: number;
+      /** How many values all inputs and labels of an example have. */
+      readonly exampleValues: number;
       /** Rows of the bundle's metrics: pairs in the sums of a training. */
       readonly rows: number;
       readonly metrics: readonly MetricSpec[];

@@ -1,6 +1,7 @@
 /** Fetches files by the SHA-256 of their bytes, from the server's `/blobs/`. */
 
 import { toHex } from "../../core/crypto/bytes";
+import { cachedShard } from "../../core/data/shard-cache";
 import type { WeightsSource } from "../../core/messages/training";
 import { later, UserError } from "../../core/user-messages";
 
@@ -21,6 +22,18 @@ export async function fetchBlob(origin: string, sha256: string): Promise<Uint8Ar
     throw new Error(later("A file of this task was damaged on its way. Reload the page to fetch it again."));
   }
   return new Uint8Array(bytes);
+}
+
+/** Fetches a blob, or takes a shard that other peers brought into the browser's cache while the server is away. */
+export async function fetchBlobOrShard(origin: string, sha256: string): Promise<Uint8Array<ArrayBuffer>> {
+  try {
+    return await fetchBlob(origin, sha256);
+  } catch (error) {
+    // A server that answers may have removed the shard.
+    const cached = error instanceof TypeError ? await cachedShard(sha256) : null;
+    if (cached === null) throw error;
+    return cached;
+  }
 }
 
 /** Returns a version's weights: exactly `length` float32 values. `bring` fetches an address. */

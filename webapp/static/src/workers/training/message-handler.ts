@@ -4,7 +4,7 @@ import type { Backend } from "../../core/backend";
 import type { Bundle } from "../../core/data/bundle";
 import { type Examples, joinShards } from "../../core/data/examples";
 import type { MistakeFindings } from "../../core/data/mistakes";
-import { decodeShard } from "../../core/data/shard";
+import { decodeShard, exampleValues } from "../../core/data/shard";
 import {
   type ControlVariates,
   clock,
@@ -17,7 +17,7 @@ import {
 import { metricRows } from "../../core/numerics/metrics";
 import { isLasting, later, messageOf, UserError } from "../../core/user-messages";
 import { failureOf } from "../../engine/backend-health";
-import { fetchBlob, fetchWeights } from "../downloads/blobs";
+import { fetchBlob, fetchBlobOrShard, fetchWeights } from "../downloads/blobs";
 import { type BundleSource, openBundle } from "../downloads/bundles";
 import { PrefetchedFiles } from "../downloads/prefetch";
 import { AnswerReviewer, type ExaminedPart, storedInShards, storedInSource } from "./answer-review";
@@ -88,11 +88,20 @@ async function load({ id, origin, bundle, setup }: TrainingMessage<"load">): Pro
   loaded = { origin, backend: choice.backend, source, step: choice.step, sliced: null };
   const { backend, sliced, stepMs } = choice;
   const sliceable = source.bundle.slice !== null;
-  const parameters = parameterCount(source);
-  const { trainable } = source.bundle.parameters;
   const { metrics } = source.bundle;
-  const rows = metricRows(metrics);
-  post({ type: "loaded", id, backend, sliced, sliceable, stepMs, parameters, trainable, rows, metrics });
+  post({
+    type: "loaded",
+    id,
+    backend,
+    sliced,
+    sliceable,
+    stepMs,
+    parameters: parameterCount(source),
+    trainable: source.bundle.parameters.trainable,
+    exampleValues: exampleValues(source.bundle),
+    rows: metricRows(metrics),
+    metrics,
+  });
 }
 
 async function fetchExamples(sha256: string): Promise<Examples> {
@@ -167,7 +176,7 @@ async function runPlan(
   const step = await stepFor(loaded, plan);
   const bring = plan.unit
     ? ahead.take(plan.unit.lease, origin)
-    : (address: string) => fetchBlob(origin, address);
+    : (address: string) => fetchBlobOrShard(origin, address);
   const [vector, variates, open] = await Promise.all([
     fetchWeights(origin, weights, parameterCount(source), bring),
     plan.control && fetchVariates(loaded, plan.control),

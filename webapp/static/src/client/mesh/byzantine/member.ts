@@ -22,6 +22,7 @@ import { BanStore } from "./ban-store";
 import { ROUNDS_KEPT, type RoundContents } from "./contents";
 import { ByzantineLearner, type LearnedRound } from "./learner";
 import { MeshStates } from "./mesh-states";
+import { PublicShards } from "./public-shards";
 import { type ModelSize, StateTransfer } from "./state-transfer";
 import { type ByzantineView, NOTHING_CHECKED, standingOf } from "./view";
 import { type JudgedWork, type TrainPlan, WorkJudge } from "./work-judge";
@@ -31,6 +32,9 @@ export interface ByzantineMemberOptions {
   readonly task: string;
   /** This peer's public id. */
   readonly own: string;
+  /** The server's address, and whether it is there. */
+  readonly origin: string;
+  readonly connected: () => boolean;
   /** The task's full address, by which the newest state is stored. */
   readonly address: string;
   readonly identity: Identity;
@@ -60,6 +64,7 @@ export class ByzantineMember {
   readonly #averager: ByzantineAverager;
   readonly #store: BanStore;
   readonly #bans: BanExchange;
+  readonly #shards: PublicShards;
   #view: ByzantineView = NOTHING_CHECKED;
   /** The stored state is read once. */
   #read: Promise<void> | null = null;
@@ -78,6 +83,7 @@ export class ByzantineMember {
       store: this.#store,
       banned: (conviction) => this.#show({ evidence: [...this.#view.evidence, conviction] }),
     });
+    this.#shards = new PublicShards(options);
     this.#transfer = new StateTransfer({ ...options, states });
     const transfer = this.#transfer;
     const judge = new WorkJudge({ ...options, states, worker });
@@ -115,7 +121,11 @@ export class ByzantineMember {
   async learn(plan: Train, train: TrainPlan, isNeeded: () => boolean): Promise<LearnedRound | null> {
     this.#read ??= this.#readStored();
     await this.#read;
-    return this.#learner.learn(plan, train, isNeeded);
+    const brought: TrainPlan = async (drawn, weights) => {
+      await this.#shards.bring(drawn.shards);
+      return train(drawn, weights);
+    };
+    return this.#learner.learn(plan, brought, isNeeded);
   }
 
   /** Takes part in a round with what was prepared for it. */
@@ -128,9 +138,9 @@ export class ByzantineMember {
     this.#averager.abort();
   }
 
-  /** Returns the evidence of this SHA-256, for a peer that fetches it. */
-  find(hash: string): Bytes | null {
-    return this.#store.find(hash);
+  /** Returns the evidence or the public shard of this SHA-256, for a peer that fetches it. */
+  find(hash: string): Bytes | null | Promise<Bytes | null> {
+    return this.#store.find(hash) ?? this.#shards.find(hash);
   }
 
   /** Takes a new link. */

@@ -29,6 +29,8 @@ export interface StateLinks {
 export interface ModelSize {
   readonly parameters: number;
   readonly trainable: number;
+  /** Those of an example: all its inputs and labels. */
+  readonly exampleValues: number;
 }
 
 export interface StateTransferOptions {
