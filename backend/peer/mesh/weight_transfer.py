@@ -96,9 +96,10 @@ class WeightTransfer:
         self._uploads: dict[str, asyncio.Task[None]] = {}
 
     async def fetch(self, sha256: str, at_most: int, clients: Sequence[str]) -> bytes | None:
-        """Downloads the weights of that hash, `at_most` bytes, from the first of `clients` that has them.
+        """Downloads the weights of that hash from the first of `clients` that has them.
 
-        Bytes that a client sent before it failed are not requested again. Returns None if none has them.
+        Longer ones are refused. Bytes that a client sent before it failed are not requested again, unless the
+        whole turns out to be false. Returns None if none has them.
         """
         content = bytearray()
         async with self._downloading:

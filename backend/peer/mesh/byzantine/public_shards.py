@@ -1,4 +1,4 @@
-"""Takes data shards from other members, and gives them to these, while the server that has them is away.
+"""Takes data shards from other members while the server is away, and gives them to members that ask.
 
 Any member may be drawn to work on any shard, so a mesh that continues without its server needs what its
 members have fetched so far.
@@ -8,23 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Protocol
 
 from backend.formats.manifest import Manifest
 from backend.formats.shard_file import largest_shard
 from backend.peer.data.blob_cache import LARGEST_BLOB, BlobCache
-
-
-class LinkedPeers(Protocol):
-    """The part of backend.peer.links that is needed here."""
-
-    def linked(self) -> list[str]: ...
-
-
-class Fetching(Protocol):
-    """Downloads from peers; `WeightTransfer`."""
-
-    async def fetch(self, sha256: str, at_most: int, clients: list[str]) -> bytes | None: ...
+from backend.peer.mesh.weight_transfer import PeerLinks, WeightTransfer
 
 
 class PublicShards:
@@ -37,14 +25,14 @@ class PublicShards:
     def __init__(
         self,
         blobs: BlobCache,
-        fetching: Fetching,
-        links: LinkedPeers,
+        transfer: WeightTransfer,
+        links: PeerLinks,
         is_away: Callable[[], bool],
         examples: Callable[[str], int | None],
         manifest: Callable[[], Manifest],
     ) -> None:
         self._blobs = blobs
-        self._fetching = fetching
+        self._transfer = transfer
         self._links = links
         self._is_away = is_away
         self._examples = examples
@@ -58,7 +46,7 @@ class PublicShards:
         # A server that is away may cost a minute before it counts as unreachable.
         if examples is not None and self._is_away() and await self._blobs.find(sha256) is None:
             largest = largest_shard(self._manifest(), examples)
-            content = await self._fetching.fetch(sha256, largest, self._links.linked())
+            content = await self._transfer.fetch(sha256, largest, self._links.linked())
             if content is not None:
                 await self._blobs.keep(sha256, content)
                 return content

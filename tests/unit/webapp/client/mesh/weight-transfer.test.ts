@@ -195,6 +195,21 @@ test("who asks again and again has one answer read at a time", async () => {
   expect(sent).toHaveLength(1);
 });
 
+test("what cannot be read is missing, and later requests are answered", async () => {
+  const sent: PeerFrame[] = [];
+  const links = {
+    room: () => SIZE,
+    send: (_: string, frame: PeerFrame) => sent.push(frame) > 0,
+    drained: async () => undefined,
+  };
+  const found = [Promise.reject(new Error("The storage is gone.")), Promise.resolve(WEIGHTS)];
+  const find = () => found.shift() ?? null;
+  const fetching = new WeightTransfer(links as unknown as LinkManager, { find });
+  const weights = "0".repeat(64);
+  for (let i = 0; i < 2; i++) await fetching.serve(ANN, { type: "fetch", weights, offset: 0 });
+  expect(sent.map((frame) => (frame.type === "weights" ? frame.size : null))).toEqual([0, SIZE]);
+});
+
 test("only the last weights are held", async () => {
   const holdings = new WeightCache();
   const hashes = [];

@@ -128,9 +128,9 @@ export class WeightTransfer {
     const request = this.#requests;
     this.#served.set(client, request);
     const isNewest = () => this.#served.get(client) === request;
-    const reading = (this.#reading.get(client) ?? Promise.resolve()).then(() =>
-      isNewest() ? this.holdings.find(weights) : null,
-    );
+    const before = this.#reading.get(client) ?? Promise.resolve();
+    // What cannot be read counts as missing, and later requests are answered.
+    const reading = before.then(() => (isNewest() ? this.holdings.find(weights) : null)).catch(() => null);
     this.#reading.set(client, reading);
     const content = await reading;
     if (!isNewest()) return;

@@ -1,6 +1,6 @@
 /**
- * Takes data shards from other members, and gives them to these, while the server that has them is away: any member may
- * be drawn to work on any shard. The twin is backend/peer/mesh/byzantine/public_shards.py.
+ * Takes data shards from other members while the server is away, and gives them to members that ask: any member may be
+ * drawn to work on any shard. The twin is backend/peer/mesh/byzantine/public_shards.py.
  */
 
 import type { Bytes } from "../../../core/crypto/bytes";
