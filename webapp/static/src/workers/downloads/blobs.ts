@@ -5,9 +5,16 @@ import { cachedShard } from "../../core/data/shard-cache";
 import type { WeightsSource } from "../../core/messages/training";
 import { later, UserError } from "../../core/user-messages";
 
+/** How long the server may take to begin its answer where the browser has a copy, in milliseconds. */
+const PATIENCE = 5_000;
+
 /** Fetches one blob and checks its hash against its address. */
-export async function fetchBlob(origin: string, sha256: string): Promise<Uint8Array<ArrayBuffer>> {
-  const response = await fetch(`${origin}/blobs/${sha256}`);
+export async function fetchBlob(
+  origin: string,
+  sha256: string,
+  ask: (address: string) => Promise<Response> = (address) => fetch(address),
+): Promise<Uint8Array<ArrayBuffer>> {
+  const response = await ask(`${origin}/blobs/${sha256}`);
   if (!response.ok) {
     throw new UserError(
       later("The server does not have a file this task needs (status %(status)s). Reload the page.", {
@@ -24,16 +31,24 @@ export async function fetchBlob(origin: string, sha256: string): Promise<Uint8Ar
   return new Uint8Array(bytes);
 }
 
-/** Fetches a blob, or takes a shard that other peers brought into the browser's cache while the server is away. */
+/**
+ * Fetches a blob, or takes a shard that other peers brought into the browser's cache while the server is away. A server
+ * that answers has the last word: it may have removed the shard.
+ */
 export async function fetchBlobOrShard(origin: string, sha256: string): Promise<Uint8Array<ArrayBuffer>> {
-  try {
-    return await fetchBlob(origin, sha256);
-  } catch (error) {
-    // A server that answers may have removed the shard.
-    const cached = error instanceof TypeError ? await cachedShard(sha256) : null;
-    if (cached === null) throw error;
-    return cached;
-  }
+  const cached = await cachedShard(sha256);
+  if (cached === null) return fetchBlob(origin, sha256);
+  return fetchBlob(origin, sha256, fetchSoon).catch((error: unknown) => {
+    if (error instanceof TypeError) return cached;
+    throw error;
+  });
+}
+
+/** Fetches, and rejects with a TypeError, as without a network, if no answer has begun after `PATIENCE`. */
+async function fetchSoon(address: string): Promise<Response> {
+  const waiting = new AbortController();
+  const timer = setTimeout(() => waiting.abort(new TypeError()), PATIENCE);
+  return fetch(address, { signal: waiting.signal }).finally(() => clearTimeout(timer));
 }
 
 /** Returns a version's weights: exactly `length` float32 values. `bring` fetches an address. */
