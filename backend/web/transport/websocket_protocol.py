@@ -164,7 +164,11 @@ class Sockets(WebSocketsSansIOProtocol):
             case Opcode.PONG if self._within_ping_rate():
                 self.handle_pong(frame)
             case Opcode.BINARY if self._within_frame_rate():
-                self.handle_bytes(frame)
+                if frame.fin and not frame.data:
+                    # A page asks whether the server is still there: scripts see no pings.
+                    self.push(b"")
+                else:
+                    self.handle_bytes(frame)
             case Opcode.TEXT if self._within_frame_rate():
                 self.handle_text(frame)
             case Opcode.CONT if self._within_frame_rate():

@@ -111,6 +111,9 @@ class LyingServer:
         client = ""
         async for data in link:
             assert isinstance(data, bytes)
+            if not data:
+                await link.send(data)
+                continue
             frame = decode_client(data)
             if isinstance(frame, messages.Hello):
                 client = client_id(frame.token)

@@ -45,6 +45,9 @@ class PlainServer:
         """Serves one connection."""
         async for data in link:
             assert isinstance(data, bytes)
+            if not data:
+                await link.send(data)
+                continue
             frame = decode_client(data)
             self.heard.append(frame)
             match frame:

@@ -87,4 +87,5 @@ def _frames(sent: bytes) -> list[ClientFrame]:
             messages.append(bytes(event.data))
         elif event.opcode is Opcode.CONT:
             messages[-1] += bytes(event.data)
-    return [decode_client(message) for message in messages]
+    # With an empty one a page asks whether its server is there.
+    return [decode_client(message) for message in messages if message]

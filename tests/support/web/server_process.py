@@ -55,6 +55,8 @@ class Server:
     def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
         """Signals it to end; returns its exit code."""
         self.process.send_signal(number)
+        # One that a test suspended takes it now.
+        self.process.send_signal(signal.SIGCONT)
         code = self.process.wait(PATIENCE)
         assert self.process.stdout is not None
         self.process.stdout.close()

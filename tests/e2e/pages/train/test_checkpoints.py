@@ -64,11 +64,11 @@ class Talk:
 
     def _connected(self, socket: WebSocket) -> None:
         def received(frame: bytes | str) -> None:
-            if isinstance(frame, bytes) and isinstance(message := decode_to_units(frame), Unit):
+            if frame and isinstance(frame, bytes) and isinstance(message := decode_to_units(frame), Unit):
                 self.units.append(message)
 
         def sent(frame: bytes | str) -> None:
-            if isinstance(frame, bytes):
+            if frame and isinstance(frame, bytes):
                 self.said.append(decode_units(frame))
 
         socket.on("framereceived", received)

@@ -13,7 +13,7 @@ from playwright.async_api import Browser, Error, Page, expect
 
 from tests.e2e.pages.conftest import listen
 from tests.support.browser.axe import findings
-from tests.support.timeouts import eventually
+from tests.support.timeouts import PATIENCE, eventually
 from tests.support.web.raw_client import Raw
 from tests.support.web.server_process import Server, free_port, running
 
@@ -164,6 +164,24 @@ async def test_the_page_comes_back_by_itself_after_the_server_was_killed(
         await expect(page.locator("[data-status-line]")).to_contain_text("Offline: trying again")
         counted = int(await page.locator("[data-accepted]").inner_text())
         await asyncio.to_thread(server.start)
+        await accepted(page, counted + 1)
+
+
+@pytest.mark.long
+async def test_the_page_notices_that_the_server_vanished_without_a_word(
+    page: Page, models: Path, tmp_path: Path
+) -> None:
+    flags = ("--set", "digits.coordination.min_available_clients=1")
+    with running(models / "digits", tmp_path, *flags) as server:
+        await open_training(page, server)
+        await start(page)
+        await accepted(page, 1)
+        # Its system still takes what the page sends.
+        server.process.send_signal(signal.SIGSTOP)
+        status = page.locator("[data-status-line]")
+        await expect(status).to_contain_text("Offline: trying again", timeout=1000 * PATIENCE)
+        counted = int(await page.locator("[data-accepted]").inner_text())
+        server.process.send_signal(signal.SIGCONT)
         await accepted(page, counted + 1)
 
 

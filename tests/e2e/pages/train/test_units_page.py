@@ -145,7 +145,7 @@ async def test_units_go_on_from_the_pages_own_weights_where_the_task_says_so(
     units: list[dict[str, Any]] = []
 
     def heard(frame: str | bytes) -> None:
-        message = msgspec.msgpack.decode(frame) if isinstance(frame, bytes) else {}
+        message = msgspec.msgpack.decode(frame) if frame and isinstance(frame, bytes) else {}
         if message.get("type") == "unit":
             units.append(message)
 

@@ -307,6 +307,21 @@ def test_a_flood_of_messages_is_ended(server: Server) -> None:
         assert told(client) == ("too-fast", "Messages come too fast; 20 a second are the most here.", 4029)
 
 
+def test_an_empty_message_is_sent_back_so_that_pages_see_whether_the_server_is_there(server: Server) -> None:
+    with joined(server, "127.0.0.25") as client:
+        client.send(b"")
+        while (heard := client.hear()) != (Opcode.BINARY, b""):
+            assert heard is not None
+
+
+def test_a_flood_of_empty_messages_is_ended(server: Server) -> None:
+    with joined(server, "127.0.0.26") as client:
+        with suppress(OSError):
+            for _ in range(400):
+                client.send(b"")
+        assert told(client) == ("too-fast", "Messages come too fast; 20 a second are the most here.", 4029)
+
+
 def test_a_message_that_drips_is_ended_in_time(server: Server) -> None:
     with joined(server, "127.0.0.22") as client:
         frame = Frame(Opcode.BINARY, bytes(100_000)).serialize(mask=True)

@@ -1,6 +1,7 @@
 /** The connection to a task's server: bytes in, bytes out. WebSocket is one Transport; tests have others. */
 
 import { PROTOCOL } from "../../protocol/wire/messages";
+import { ServerWatch } from "./server-watch";
 
 export interface TransportEvents {
   opened(): void;
@@ -25,6 +26,7 @@ export class SocketTransport implements Transport {
   readonly address: string;
   readonly #protocol: string;
   #socket: WebSocket | null = null;
+  #watch: ServerWatch | null = null;
 
   /** `protocol` is the WebSocket subprotocol. */
   constructor(address: string, protocol = PROTOCOL) {
@@ -44,15 +46,25 @@ export class SocketTransport implements Transport {
     const ifCurrent = (report: () => void) => () => {
       if (this.#socket === socket) report();
     };
-    socket.onopen = ifCurrent(() => events.opened());
-    socket.onclose = ifCurrent(() => {
-      this.#socket = null;
+    const ended = ifCurrent(() => {
+      this.close();
       events.closed();
     });
+    const watch = new ServerWatch(socket, ended);
+    this.#watch = watch;
+    socket.onopen = ifCurrent(() => {
+      watch.heard();
+      events.opened();
+    });
+    socket.onclose = ended;
     socket.onmessage = ({ data }) => {
+      const isAnswer = data instanceof ArrayBuffer && data.byteLength === 0;
       // Text is no frame of this protocol; as empty bytes it is refused like any other invalid frame.
       const frame = data instanceof ArrayBuffer ? new Uint8Array(data) : new Uint8Array();
-      ifCurrent(() => events.received(frame))();
+      ifCurrent(() => {
+        watch.heard();
+        if (!isAnswer) events.received(frame);
+      })();
     };
   }
 
@@ -63,6 +75,7 @@ export class SocketTransport implements Transport {
   close(): void {
     const socket = this.#socket;
     this.#socket = null;
+    this.#watch?.end();
     socket?.close();
   }
 }
