@@ -69,6 +69,7 @@ def main() -> int:
     # TensorFlow reads these variables at import.
     os.environ |= ONE_CORE
     try:
+        _check_rules(grid)
         _print(grid, options.runs, options.json)
     except MingaError as error:
         print(error, file=sys.stderr)
@@ -96,18 +97,22 @@ def _refusal(options: argparse.Namespace, rules: Sequence[str]) -> str | None:
     return None
 
 
-def _print(grid: Grid, folder: Path | None, as_json: bool) -> None:
-    """Trains what is missing and prints the results. Raises MingaError for names or tasks that don't fit."""
-    from backend.lab.robustness.attack_plan import plan_attack
-    from backend.lab.robustness.attacked_training import RobustnessLab
-    from backend.lab.robustness.robustness_task import open_robustness_task
-    from benchmarks.robustness.sample import cut_pictures
-
+def _check_rules(grid: Grid) -> None:
+    """Raises SettingsError for names that are no rules; before TensorFlow, whose import takes seconds."""
     for rule in grid.rules:
         if rule.startswith(REPUTATION):
             judged_table(rule.removeprefix(REPUTATION), grid.attackers)
         else:
             rule_of(rule, grid.attackers, 0)
+
+
+def _print(grid: Grid, folder: Path | None, as_json: bool) -> None:
+    """Trains what is missing and prints the results. Raises MingaError if attacks or tasks don't fit."""
+    from backend.lab.robustness.attack_plan import plan_attack
+    from backend.lab.robustness.attacked_training import RobustnessLab
+    from backend.lab.robustness.robustness_task import open_robustness_task
+    from benchmarks.robustness.sample import cut_pictures
+
     build_task(ROOT / "models" / grid.task)
     path = ROOT / "models" / grid.task / "task.toml"
     with tempfile.TemporaryDirectory() as scratch:
