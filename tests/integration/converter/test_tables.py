@@ -8,6 +8,7 @@ from typing import Any
 import keras
 import numpy as np
 import pytest
+from _pytest.mark import ParameterSet
 
 from converter.refusal import Refusal
 from tests.integration.converter.conftest import Convert
@@ -36,6 +37,9 @@ OPTIMIZERS: dict[str, Callable[[], Any]] = {
     "lion": lambda: optimizers.Lion(0.01),
     "ftrl": lambda: optimizers.Ftrl(0.1),
 }
+
+
+SHORT = ("sgd", "sgd, clipped", "adam", "adam, clipped together", "adam, accumulating", "adamax", "ftrl")
 
 
 def words(optimizer: Any) -> Any:
@@ -83,7 +87,12 @@ def fitted(model: Any) -> Any:
     return np.concatenate([np.ravel(variable) for variable in model.trainable_variables])
 
 
-@pytest.mark.parametrize("name", OPTIMIZERS)
+def by_lane() -> list[ParameterSet]:
+    """Returns the optimizers; those of `SHORT` stand for the others in the short lane."""
+    return [pytest.param(name, marks=() if name in SHORT else pytest.mark.long) for name in OPTIMIZERS]
+
+
+@pytest.mark.parametrize("name", by_lane())
 def test_tables_train_as_by_fit(name: str, convert: Convert) -> None:
     bundle = convert(words(OPTIMIZERS[name]()), ROWS, loss=None, optimizer=None)
     before = bundle.weights
