@@ -42,11 +42,17 @@ test("a server that accepts a request and never answers it costs seconds where t
   expect(await fetchBlobOrShard(origin, ADDRESS)).toEqual(SHARD);
 }, 20_000);
 
-test("where the browser does not have it, the server's time is not limited", async () => {
+test("where the browser does not have it, the server may take longer", async () => {
   hold(null);
   answer = (end) => setTimeout(() => end(200, SHARD), SLOW);
   expect(await fetchBlobOrShard(origin, ADDRESS)).toEqual(SHARD);
 }, 20_000);
+
+test("a server that never answers is not waited for without end", async () => {
+  hold(null);
+  answer = () => undefined;
+  await expect(fetchBlobOrShard(origin, ADDRESS)).rejects.toThrow(TypeError);
+}, 60_000);
 
 test("a server that removed the shard is believed", async () => {
   hold(SHARD);

@@ -5,16 +5,17 @@ import { cachedShard } from "../../core/data/shard-cache";
 import type { WeightsSource } from "../../core/messages/training";
 import { later, UserError } from "../../core/user-messages";
 
-/** How long the server may take to begin its answer where the browser has a copy, in milliseconds. */
-const PATIENCE = 5_000;
+/** How long the server may take to begin its answer, and where the browser has a copy, in milliseconds. */
+const PATIENCE = 30_000;
+const PATIENCE_WITH_COPY = 5_000;
 
-/** Fetches one blob and checks its hash against its address. */
+/** Fetches one blob and checks its hash against its address. `patience` is for the beginning of the answer. */
 export async function fetchBlob(
   origin: string,
   sha256: string,
-  ask: (address: string) => Promise<Response> = (address) => fetch(address),
+  patience = PATIENCE,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const response = await ask(`${origin}/blobs/${sha256}`);
+  const response = await fetchSoon(`${origin}/blobs/${sha256}`, patience);
   if (!response.ok) {
     throw new UserError(
       later("The server does not have a file this task needs (status %(status)s). Reload the page.", {
@@ -38,16 +39,19 @@ export async function fetchBlob(
 export async function fetchBlobOrShard(origin: string, sha256: string): Promise<Uint8Array<ArrayBuffer>> {
   const cached = await cachedShard(sha256);
   if (cached === null) return fetchBlob(origin, sha256);
-  return fetchBlob(origin, sha256, fetchSoon).catch((error: unknown) => {
+  return fetchBlob(origin, sha256, PATIENCE_WITH_COPY).catch((error: unknown) => {
     if (error instanceof TypeError) return cached;
     throw error;
   });
 }
 
-/** Fetches, and rejects with a TypeError, as without a network, if no answer has begun after `PATIENCE`. */
-async function fetchSoon(address: string): Promise<Response> {
+/**
+ * Fetches, and rejects with a TypeError, as without a network, if no answer has begun after `patience`: the worker would
+ * wait for a server that lost power forever.
+ */
+async function fetchSoon(address: string, patience: number): Promise<Response> {
   const waiting = new AbortController();
-  const timer = setTimeout(() => waiting.abort(new TypeError()), PATIENCE);
+  const timer = setTimeout(() => waiting.abort(new TypeError()), patience);
   return fetch(address, { signal: waiting.signal }).finally(() => clearTimeout(timer));
 }
 
