@@ -51,7 +51,9 @@ test("where the browser does not have it, the server may take longer", async () 
 test("a server that never answers is not waited for without end", async () => {
   hold(null);
   answer = () => undefined;
-  await expect(fetchBlobOrShard(origin, ADDRESS)).rejects.toThrow(TypeError);
+  await expect(fetchBlobOrShard(origin, ADDRESS)).rejects.toThrow(
+    new TypeError("The server does not answer."),
+  );
 }, 60_000);
 
 test("a server that removed the shard is believed", async () => {

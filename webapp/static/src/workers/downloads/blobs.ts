@@ -51,7 +51,10 @@ export async function fetchBlobOrShard(origin: string, sha256: string): Promise<
  */
 async function fetchSoon(address: string, patience: number): Promise<Response> {
   const waiting = new AbortController();
-  const timer = setTimeout(() => waiting.abort(new TypeError()), patience);
+  const timer = setTimeout(
+    () => waiting.abort(new TypeError(later("The server does not answer."))),
+    patience,
+  );
   return fetch(address, { signal: waiting.signal }).finally(() => clearTimeout(timer));
 }
 
