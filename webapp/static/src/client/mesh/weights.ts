@@ -4,6 +4,7 @@
  */
 
 import type { Bytes } from "../../core/crypto/bytes";
+import { download } from "../../core/data/download";
 import { later } from "../../core/user-messages";
 import { WeightCache } from "./weight-store";
 import type { WeightTransfer } from "./weight-transfer";
@@ -47,9 +48,8 @@ export class WeightSources {
   }
 
   async #download(hash: string): Promise<Bytes> {
-    const response = await fetch(`${this.origin}/blobs/${hash}`);
-    if (!response.ok)
-      throw new Error(later("No peer that is linked with this device has the weights of this round."));
-    return new Uint8Array(await response.arrayBuffer());
+    const { ok, bytes } = await download(`${this.origin}/blobs/${hash}`);
+    if (!ok) throw new Error(later("No peer that is linked with this device has the weights of this round."));
+    return bytes;
   }
 }

@@ -3,6 +3,7 @@
  * use.
  */
 
+import { DownloadTimeout } from "../../core/data/download";
 import { sha256 } from "../../core/numerics/partition";
 import { say } from "../../i18n";
 
@@ -43,7 +44,7 @@ async function fetchFile(file: UrlFile, fetching: FileDownload): Promise<File> {
   const { host, hostname } = new URL(file.address);
   // A stranger's task must not read from the local network of this device.
   if (LOCAL.test(hostname) && hostname !== fetching.pageHost) throw new Error(words.local(host));
-  const watch = new DownloadTimeout(fetching);
+  const watch = new DownloadTimeout(fetching.patience ?? PATIENCE_MS, fetching.signal);
   try {
     const bytes = await receive(file, host, watch, fetching.onBytes);
     if ((await sha256(bytes)) !== file.sha256) throw new Error(words.otherFile(file.name, host));
@@ -90,36 +91,4 @@ async function receive(
   }
   if (filled < file.bytes) throw new Error(words.tooShort(file.name, host));
   return bytes;
-}
-
-/** Aborts if no data arrive for a while, or if the caller aborts. */
-class DownloadTimeout {
-  readonly #abort = new AbortController();
-  readonly #patience: number;
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  stalled = false;
-
-  constructor({ signal, patience = PATIENCE_MS }: FileDownload) {
-    this.#patience = patience;
-    signal.addEventListener("abort", () => this.#abort.abort(signal.reason), { signal: this.#abort.signal });
-    if (signal.aborted) this.#abort.abort(signal.reason);
-    this.restart();
-  }
-
-  get signal(): AbortSignal {
-    return this.#abort.signal;
-  }
-
-  restart(): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
-      this.stalled = true;
-      this.#abort.abort();
-    }, this.#patience);
-  }
-
-  end(): void {
-    clearTimeout(this.#timer);
-    this.#abort.abort();
-  }
 }

@@ -4,6 +4,7 @@
  */
 
 import { MOST_BITS, PARTS, seedOf } from "../../core/crypto/proof-of-work";
+import { download } from "../../core/data/download";
 import type { Prover } from "../workers/work-proof-worker";
 import type { Transport, TransportEvents } from "./socket";
 
@@ -73,15 +74,15 @@ export class ProvingTransport implements Transport {
   /** Returns whether the server asks for nothing any more. Throws if it is away. */
   async #admitted(signal: AbortSignal): Promise<boolean> {
     const address = await this.#options.challenges();
-    const answer = await fetch(address, { signal, cache: "no-store" });
+    const answer = await download(address, { signal, cache: "no-store" });
     // The socket tells the reason of a refusal.
     if (!answer.ok) return answer.status < 500;
-    const { challenge, bits = 0 } = (await answer.json()) as ChallengeAnswer;
+    const { challenge, bits = 0 } = JSON.parse(new TextDecoder().decode(answer.bytes)) as ChallengeAnswer;
     if (challenge === null) return true;
     const seed = seedOf(challenge);
     if (seed === null || bits > MOST_BITS || bits < 5) return false;
     const nonces = await this.#prove(seed, bits, signal);
-    const proved = await fetch(address, {
+    const proved = await download(address, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ challenge, nonces }),

@@ -1,35 +1,34 @@
 /** Fetches files by the SHA-256 of their bytes, from the server's `/blobs/`. */
 
 import { toHex } from "../../core/crypto/bytes";
+import { download } from "../../core/data/download";
 import { cachedShard } from "../../core/data/shard-cache";
 import type { WeightsSource } from "../../core/messages/training";
 import { later, UserError } from "../../core/user-messages";
 
-/** How long the server may take to begin its answer, and where the browser has a copy, in milliseconds. */
-const PATIENCE = 30_000;
+/** Milliseconds without data after which a download is given up where the browser has a copy. */
 const PATIENCE_WITH_COPY = 5_000;
 
-/** Fetches one blob and checks its hash against its address. `patience` is for the beginning of the answer. */
+/** Fetches one blob and checks its hash against its address. `patience` is for the time without data. */
 export async function fetchBlob(
   origin: string,
   sha256: string,
-  patience = PATIENCE,
+  patience?: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const response = await fetchSoon(`${origin}/blobs/${sha256}`, patience);
-  if (!response.ok) {
+  const { ok, status, bytes } = await download(`${origin}/blobs/${sha256}`, {}, patience);
+  if (!ok) {
     throw new UserError(
       later("The server does not have a file this task needs (status %(status)s). Reload the page.", {
-        status: response.status,
+        status,
       }),
     );
   }
-  const bytes = await response.arrayBuffer();
   // Browsers offer hashing only to pages from https or localhost.
   const subtle = globalThis.crypto?.subtle as SubtleCrypto | undefined;
   if (subtle !== undefined && toHex(new Uint8Array(await subtle.digest("SHA-256", bytes))) !== sha256) {
     throw new Error(later("A file of this task was damaged on its way. Reload the page to fetch it again."));
   }
-  return new Uint8Array(bytes);
+  return bytes;
 }
 
 /**
@@ -43,19 +42,6 @@ export async function fetchBlobOrShard(origin: string, sha256: string): Promise<
     if (error instanceof TypeError) return cached;
     throw error;
   });
-}
-
-/**
- * Fetches, and rejects with a TypeError, as without a network, if no answer has begun after `patience`: the worker would
- * wait for a server that lost power forever.
- */
-async function fetchSoon(address: string, patience: number): Promise<Response> {
-  const waiting = new AbortController();
-  const timer = setTimeout(
-    () => waiting.abort(new TypeError(later("The server does not answer."))),
-    patience,
-  );
-  return fetch(address, { signal: waiting.signal }).finally(() => clearTimeout(timer));
 }
 
 /** Returns a version's weights: exactly `length` float32 values. `bring` fetches an address. */
