@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +16,8 @@ from backend.peer.admission.work_proof import Prepare, prepare_nothing
 from backend.peer.data.blob_cache import BlobCache, BlobSource
 from backend.peer.links.interfaces import LocalPeer
 from backend.peer.links.links import LinkManager
-from backend.peer.mesh.averager import Averager, TrainedWork
+from backend.peer.mesh.averager import Averager
+from backend.peer.mesh.background_work import BackgroundWork
 from backend.peer.mesh.byzantine.contents import RoundContents
 from backend.peer.mesh.byzantine.member import ByzantineMember
 from backend.peer.mesh.byzantine.public_shards import PublicShards
@@ -35,9 +35,8 @@ from backend.peer.session.server_messages import LinkNews, tell_mesh_news
 from backend.peer.session.session_loop import SessionEnd, SessionLoop
 from backend.peer.session.trust_store import TrustStore
 from backend.peer.session.work_clock import WorkClock
-from backend.peer.training.training_jobs import TrainingJob, TrainingJobs
+from backend.peer.training.training_jobs import TrainingJobs
 from backend.protocols.client import participant_events
-from backend.protocols.client.training_pace import Pace
 from backend.protocols.mesh import member_events
 from backend.protocols.mesh.member import MeshMember, MeshPhase
 from backend.protocols.mesh.serverless import serverless_events
@@ -46,7 +45,7 @@ from backend.wire.byzantine_messages import AskState, Say, Show, TellEvidence, T
 from backend.wire.client_id import client_id
 from backend.wire.mesh_fields import Way
 from backend.wire.mesh_messages import Certificate, Enter, Entered, Group, Links, ServerToPeer, Trained
-from backend.wire.messages import Evaluate, Evaluation, Train
+from backend.wire.messages import Evaluation
 from backend.wire.peer_messages import (
     Attended,
     Beat,
@@ -123,7 +122,8 @@ class MeshSession:
         )
         self._sources = WeightSources(self._weights, self._transfer, self._shards, self._directory.holders)
         self.jobs = make_jobs(self._sources)
-        self._learner = Learner(self.jobs, self._sources, self._weights, reporter)
+        learner = Learner(self.jobs, self._sources, self._weights, reporter)
+        self._work = BackgroundWork(learner, self._loop.post, self._loop.spawn)
         self._averager = Averager(
             self._links,
             member.key,
@@ -142,10 +142,6 @@ class MeshSession:
             self._loop.reconnect_now,
             lambda: self.jobs.manifest.metrics,
         )
-        self._training: TrainingJob[Train] | None = None
-        self._measuring: TrainingJob[Evaluate] | None = None
-        self._work: TrainedWork | None = None
-        self._pace = Pace()
 
     async def run(self, stop: asyncio.Event, leave: asyncio.Event | None = None) -> SessionEnd:
         """Takes part until `stop` is set, the task is finished, or another peer takes this one's place.
@@ -214,24 +210,23 @@ class MeshSession:
             case member_events.SendToServer(frame):
                 self._upstream.send(frame)
             case participant_events.Load(bundle):
-                self._loop.spawn(self._load(bundle))
+                self._work.load(bundle)
             case participant_events.StartTraining(plan):
-                self._begin_training(plan)
+                if entered := self.machine.entered:
+                    self._work.train(plan, entered, self._byzantine)
             case participant_events.AbortTraining():
-                _abort(self._training)
+                self._work.abort_training()
             case member_events.Average(group):
-                if self._work:
-                    self._averages.average(group, self._work)
+                if trained := self._work.trained:
+                    self._averages.average(group, trained)
             case member_events.AbortAveraging():
                 self._averages.abort()
             case member_events.UploadDeposit(weights):
                 self._loop.spawn(self._deposit(weights))
             case participant_events.MeasureVersion(request):
-                seconds = self._pace.training_seconds(request.seconds, 0)
-                self._measuring = TrainingJob(request, time.monotonic() + seconds)
-                self._loop.spawn(self._measure(self._measuring))
+                self._work.measure(request)
             case participant_events.AbortMeasuring():
-                _abort(self._measuring)
+                self._work.abort_measuring()
             case participant_events.Close():
                 self._upstream.finish()
 
@@ -277,26 +272,6 @@ class MeshSession:
     def _tell_server(self, frame: TellState) -> None:
         if self._upstream.is_entered:
             self._upstream.send(frame)
-
-    def _begin_training(self, plan: Train) -> None:
-        seconds = self._pace.training_seconds(plan.seconds, 0)
-        self._training = TrainingJob(plan, time.monotonic() + seconds)
-        if entered := self.machine.entered:
-            self._loop.spawn(self._train(self._training, entered))
-
-    async def _load(self, bundle: str) -> None:
-        if loaded := await self._learner.load(bundle):
-            self._loop.post(loaded)
-
-    async def _train(self, job: TrainingJob[Train], entered: Entered) -> None:
-        if work := await (self._byzantine or self._learner).train(job, entered):
-            self._work, result = work, work.result
-            done = (result.examples, result.steps, result.loss, result.sums)
-            self._loop.post(member_events.PlanTrained(job.order.round, *done))
-
-    async def _measure(self, job: TrainingJob[Evaluate]) -> None:
-        if measured := await self._learner.measure(job):
-            self._loop.post(measured)
 
     async def _deposit(self, weights: str) -> None:
         content = self._weights.find(weights)
@@ -384,13 +359,12 @@ class MeshSession:
 
     def wind_down(self) -> None:
         """Ends the training after its current step; its round continues."""
-        if self._training:
-            self._training.stop.set()
+        self._work.wind_down()
 
     async def _end(self) -> None:
         """Sends the farewell, then ends links, training and all other work."""
-        _abort(self._training)
-        _abort(self._measuring)
+        self._work.abort_training()
+        self._work.abort_measuring()
         if self._byzantine:
             await self._byzantine.evidence_written()
         await self._loop.end()
@@ -400,8 +374,3 @@ class MeshSession:
             self._byzantine.close()
         await self._links.close()
         await self.jobs.close()
-
-
-def _abort(job: TrainingJob[Train] | TrainingJob[Evaluate] | None) -> None:
-    if job:
-        job.abort()
