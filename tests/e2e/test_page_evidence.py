@@ -97,6 +97,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         shutil.rmtree(left)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(HEAVY)
 def test_a_failed_test_leaves_picture_console_errors_and_frames_of_its_pages(told: str) -> None:
     assert f"kept in {kept('test_fails').relative_to(ROOT)}/" in told

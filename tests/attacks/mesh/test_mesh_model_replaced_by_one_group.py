@@ -23,7 +23,7 @@ from tests.support.web.server_process import running
 PAIRS = {
     "averaging": '{ groups = "random", group_size = 2, patience = 0.5 }',
     "min_available_clients": 6,
-    "deadline": 60,
+    "deadline": 20,
 }
 HONEST, CERTIFIED, LIE = vector(1.0), vector(2.0), vector(-9.0)
 

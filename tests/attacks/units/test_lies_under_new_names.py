@@ -15,7 +15,7 @@ RULES = Rules(
 )
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_ten_networks_of_new_names_get_few_lies_past_a_trusted_peer(seed: int) -> None:
     crowd = Crowd(100, peers=1, cheats=0.0, vanishing=0.05, late=0.05)
     world = ColludersWorld(seed, crowd, Collusion(10, False, "names"), RULES, units=1500, epochs=2)

@@ -65,7 +65,7 @@ def train(tab: Tab, task: Task, plan: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("backend", ["wasm", pytest.param("webgl", marks=pytest.mark.long)])
-@pytest.mark.parametrize("microbatch", [1, 3])
+@pytest.mark.parametrize("microbatch", [pytest.param(1, marks=pytest.mark.long), 3])
 def test_whole_batches_are_clipped_as_the_peer_clips_them(
     backend: str, microbatch: int, fresh: Tab, origin: str, task: Task, blobs: Path, tmp_path: Path
 ) -> None:

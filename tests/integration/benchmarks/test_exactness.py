@@ -36,6 +36,7 @@ def test_rows_count_the_different_results_of_each_number_of_steps() -> None:
     assert groups == [("node", 1, 1), ("node", 2, 2), ("firefox", 1, 1), ("firefox", 2, 2)]
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_engines_agree_and_relaxed_kernels_do_not() -> None:
     found = exactness.measure(GALLERY, [1, 10], ["chromium", "node"], ops=False)

@@ -183,6 +183,7 @@ def chosen(*changes: str) -> list[str]:
     return [word for change in changes for word in ("--set", change)]
 
 
+@pytest.mark.long
 def test_a_masked_task_is_tried_and_advice_says_what_its_rounds_lack(tiny: Path) -> None:
     masked = chosen(*MASKED, "coordination.min_available_clients=8")
     words: tuple[str | Path, ...] = (tiny, "--clients", "12", "--rounds", "12", *masked)

@@ -77,6 +77,7 @@ async def test_a_road_leads_from_the_socket_through_its_machine_and_back(name: s
         assert in_order(TITLES[name], road)
 
 
+@pytest.mark.long
 @pytest.mark.tensorflow
 async def test_a_model_becomes_a_task_by_the_documented_functions(tmp_path: Path) -> None:
     assert in_order("A `.keras` file", await launch(tmp_path))

@@ -15,7 +15,7 @@ from tests.support.tasks.tiny_task import SIZE
 from tests.support.web.mesh_client import MeshPeer, address_of
 from tests.support.web.server_process import Server
 
-COORDINATION = {"averaging": "{ patience = 0.5 }", "min_available_clients": 3, "deadline": 60}
+COORDINATION = {"averaging": "{ patience = 0.5 }", "min_available_clients": 3, "deadline": 20}
 # Groups that peers form without their server are numbered from here on.
 SERVERLESS_GROUP = 1 << 40
 

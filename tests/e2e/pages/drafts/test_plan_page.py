@@ -186,6 +186,7 @@ async def test_the_step_before_says_how_far_the_bundle_lies_from_keras(
     )
 
 
+@pytest.mark.long
 async def test_a_draft_with_objectives_has_no_single_loss_to_choose(
     page: Page, server: Server, ann: Visitor
 ) -> None:

@@ -54,6 +54,7 @@ async def asked(server: Server, browser: Browser, owner: Visitor) -> Page:
     return page
 
 
+@pytest.mark.long
 async def test_one_click_goes_back_and_answers_the_question(server: Server, browser: Browser) -> None:
     page = await asked(server, browser, operator(server))
     complaints = listen(page)

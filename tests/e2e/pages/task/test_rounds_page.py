@@ -53,6 +53,7 @@ def numbers(page: str) -> list[int]:
     return [int(number) for number in re.findall(r'data-round="(\d+)"', page)]
 
 
+@pytest.mark.long
 @pytest.mark.browser
 async def test_curves_are_drawn_where_the_browsers_language_is_no_language(
     storied: Server, page: Page

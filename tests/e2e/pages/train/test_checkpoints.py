@@ -108,6 +108,7 @@ async def checkpointed(page: Page, enough: Callable[[int], bool]) -> int:
     return steps
 
 
+@pytest.mark.long
 @pytest.mark.timeout(HEAVY)
 async def test_the_next_page_continues_the_unit_and_one_without_a_whole_checkpoint_begins_it_again(
     browser: Browser, server: Server

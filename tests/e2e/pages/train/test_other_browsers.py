@@ -11,8 +11,15 @@ from tests.support.web.server_process import Server
 
 
 @pytest.mark.timeout(HEAVY)
-@pytest.mark.parametrize("name", ["firefox", "webkit"])
-@pytest.mark.parametrize("backend", ["wasm", "exact"])
+@pytest.mark.parametrize(
+    ("backend", "name"),
+    [
+        ("exact", "firefox"),
+        ("wasm", "webkit"),
+        pytest.param("wasm", "firefox", marks=pytest.mark.long),
+        pytest.param("exact", "webkit", marks=pytest.mark.long),
+    ],
+)
 def test_a_page_trains(server: Server, name: str, backend: str) -> None:
     with BROWSERS[name]() as browser:
         tab = browser.open(f"{server.url}/tasks/digits/train?backend={backend}")

@@ -12,6 +12,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.tensorflow]
 FARTHEST = 2e-5
 
 
+@pytest.mark.long
 def test_engines_agree_however_sure_a_model_is() -> None:
     extent = Extent(steps=(10,), seeds=2, starts=(0, 1000))
     gaps, _ = measure(["digits"], ["tensorflow", "wasm"], extent)

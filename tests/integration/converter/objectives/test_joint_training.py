@@ -113,6 +113,7 @@ def test_a_variational_autoencoder_learns_as_in_keras(convert: Convert) -> None:
         assert set(metric) == {"reconstruction_loss", "kl_divergence_to_normal_loss"}
 
 
+@pytest.mark.long
 def test_an_adversarial_pair_learns_as_in_keras(convert: Convert) -> None:
     model, batches = models.adversarial(), stripes()
     bundle = converted(convert, model, models.ADVERSARIAL)

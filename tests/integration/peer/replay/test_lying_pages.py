@@ -82,7 +82,9 @@ def site(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
     ("kernel", "step", "parts", "tensor", "op", "reason"),
     [
         ("_FusedMatMul", 217, (208, 224), "train/digit_1/BiasAdd/_FusedMatMul", "_FusedMatMul", "op"),
-        (None, 1, (0, 16), "apply/new_trainable", "_MingaElementwise", "state"),
+        pytest.param(
+            *(None, 1, (0, 16), "apply/new_trainable", "_MingaElementwise", "state"), marks=pytest.mark.long
+        ),
     ],
 )
 def test_the_step_and_the_op_at_which_a_page_lied_are_named(

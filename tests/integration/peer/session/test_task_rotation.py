@@ -42,6 +42,7 @@ def given_back(server: Server) -> set[str]:
     return set(re.findall(r'minga_units_released_total\{cause="(\w+)",task="units"\}', text))
 
 
+@pytest.mark.long
 def test_a_peer_divides_its_time_by_shares_and_loses_no_unit(digits: Path, tmp_path: Path) -> None:
     with serving(digits, tmp_path / "tasks", "--set", "digits.coordination.rounds=100000") as server:
         with joined(tmp_path / "home", server.url, "--share", "units=3", "--turn", "1") as peer:

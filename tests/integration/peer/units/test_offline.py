@@ -30,6 +30,7 @@ def figures(server: Server, name: str) -> dict[str, float]:
     return {re.sub(r',?task="digits",?', "", labels): float(value) for labels, value in found}
 
 
+@pytest.mark.long
 @pytest.mark.timeout(HEAVY)
 async def test_a_peer_trains_its_buffer_offline_and_all_results_count(digits: Path, tmp_path: Path) -> None:
     table = f"epochs = 1\nlease = {LEASE}\noffline = 900"

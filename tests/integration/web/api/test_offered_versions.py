@@ -102,6 +102,7 @@ async def test_a_version_that_cannot_be_checked_is_withheld_until_its_owner_acce
         await until(lambda: owner.ask("GET", f"{TASK}/dashboard")["alerts"][0]["cleared"], bool)
 
 
+@pytest.mark.long
 async def test_a_check_that_a_restart_interrupted_is_made_by_the_next_server(
     tasks: Path, tmp_path: Path
 ) -> None:

@@ -141,6 +141,7 @@ def test_each_starter_takes_a_step_on_data_of_its_kind(
     assert shown["jobs"]["rehearse"]["result"]["real"]
 
 
+@pytest.mark.long
 @pytest.mark.tensorflow
 @pytest.mark.timeout(LONG)
 def test_data_and_a_choice_are_all_that_a_launch_needs(bob: Drafter) -> None:

@@ -14,8 +14,8 @@ import pytest
 from tests.support.protocols.mesh.restart_schedules import play
 
 SCHEDULES = int(os.environ.get("MINGA_RESTART_SCHEDULES", "10000"))
-# All take 20 minutes of a processor; the first portions, some hundred schedules, are in the short lane.
-PORTIONS, SHORT_PORTIONS = 100, 3
+# All take 20 minutes of a processor; the first portion, a hundred schedules, is in the short lane.
+PORTIONS, SHORT_PORTIONS = 100, 1
 LANES = [pytest.param(n, marks=() if n < SHORT_PORTIONS else pytest.mark.long) for n in range(PORTIONS)]
 
 

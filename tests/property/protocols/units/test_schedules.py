@@ -84,6 +84,7 @@ def lying(peers: int, **trust: Any) -> tuple[World, Seen]:
     return world, world.play()
 
 
+@pytest.mark.long
 def test_strangers_find_lies_but_nobody_loses_trust_by_their_word() -> None:
     world, seen = lying(peers=0)
     check(world, seen)
