@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 import httpx
 
-from backend.errors import PeerError, UnreachableError
+from backend.errors import BannedByMembersError, PeerError, UnreachableError
 from backend.peer.admission.work_proof import Prepare, prepare_nothing
 from backend.peer.session.server_connection import ServerConnection
 from backend.peer.session.transport import MESH, NO_HEADERS
 from backend.wire.mesh_messages import PeerToServer, RelayTo, ServerToPeer, SignalTo
+from backend.wire.messages import Closing
 
 # The most parcels, of at most 64 KiB each, that wait for the socket: more would only fill memory.
 MOST_PARCELS = 8
@@ -31,6 +32,8 @@ class Upstream:
         self.is_entered = False
         # Called when a connection has ended.
         self.on_end: Callable[[], None] = lambda: None
+        # Awaited before this peer hears from the server that the members banned it.
+        self.before_ban: Callable[[], Awaitable[None]] = _nothing
 
     @property
     def is_open(self) -> bool:
@@ -38,20 +41,33 @@ class Upstream:
         return self._connection.is_open
 
     async def run_once(self, on_open: Callable[[], None], on_frame: Callable[[ServerToPeer], None]) -> str:
-        """Runs one connection until it ends; returns the reason, as the end of a sentence."""
+        """Runs one connection until it ends; returns the reason, as the end of a sentence.
+
+        That the members banned this peer is the last frame: the round in hand shows it why.
+        """
         parcels = self._parcels = asyncio.Semaphore(MOST_PARCELS)
+        bans = list[Closing]()
 
         def on_sent(frame: PeerToServer) -> None:
             if isinstance(frame, RelayTo):
                 parcels.release()
 
+        def on_received(frame: ServerToPeer) -> None:
+            if isinstance(frame, Closing) and frame.code == BannedByMembersError.code:
+                bans.append(frame)
+            else:
+                on_frame(frame)
+
         try:
-            reason = await self._connection.run_once(on_open, on_frame, on_sent)
+            reason = await self._connection.run_once(on_open, on_received, on_sent)
         finally:
             self.is_entered = False
             # Senders that wait for room must notice the end of the connection.
             for _ in range(MOST_PARCELS):
                 parcels.release()
+        if bans:
+            await self.before_ban()
+            on_frame(bans[0])
         self.on_end()
         return reason
 
@@ -72,6 +88,10 @@ class Upstream:
             return False
         self.send(RelayTo(client=client, data=data))
         return True
+
+
+async def _nothing() -> None:
+    pass
 
 
 async def deposit(client: httpx.AsyncClient, address: str, weights: bytes) -> None:

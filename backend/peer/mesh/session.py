@@ -107,6 +107,7 @@ class MeshSession:
         local = LocalPeer(task=member.task, client=client_id(member.enter.token), key=member.key, ways=ways)
         self._links = LinkManager(local, self._upstream, self, trust_store, reach=member.reach)
         self._upstream.on_end = self._links.server_away
+        self._upstream.before_ban = self._evidence_made
         self._weights = WeightCache()
         self._weight_store = WeightStore(member.state / "mesh", address, member.task)
         self._contents = RoundContents()
@@ -238,6 +239,10 @@ class MeshSession:
         evidence = self._byzantine.find(sha256) if self._byzantine else None
         found = self._weights.find(sha256) or self._contents.find(sha256) or evidence
         return found or await self._shards.find(sha256)
+
+    async def _evidence_made(self) -> None:
+        if self._byzantine:
+            await self._byzantine.evidence_made()
 
     def _public_examples(self, sha256: str) -> int | None:
         """Returns how many examples a shard has that all members may be drawn for; None if it is none."""

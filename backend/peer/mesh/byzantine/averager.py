@@ -44,6 +44,8 @@ from backend.wire.mesh_messages import Group
 from backend.wire.peer_messages import Attest, GiveUp, GroupFrame
 
 MOST_ATTEMPTS = 3
+# Seconds for which a banned member waits for the round that shows why.
+_ENDING_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,11 @@ class ByzantineAverager:
         """Leaves the current round."""
         if self._averaging:
             self._averaging.cancel()
+
+    async def ended(self) -> None:
+        """Waits until the current round has ended, for some seconds at most."""
+        if self._averaging:
+            await asyncio.wait([self._averaging], timeout=_ENDING_SECONDS)
 
     def close(self) -> None:
         """Ends all attempts."""

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
 import pytest
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.typing import Subprotocol
 
 from backend.errors import PeerError, UnreachableError
 from backend.peer.mesh.server_link import MOST_PARCELS, Upstream, deposit
+from backend.wire.mesh_codec import encode_mesh
+from backend.wire.mesh_fields import MESH_PROTOCOL
+from backend.wire.messages import Closing
 from tests.support.environment.http_thread import serving
 
 
@@ -80,3 +86,24 @@ async def test_nothing_is_carried_before_the_server_knows_this_peer() -> None:
     reason = await upstream.run_once(lambda: None, lambda _: None)
     assert reason
     assert not upstream.is_open
+
+
+@pytest.mark.parametrize(
+    ("code", "waited"), [("banned-by-members", ["evidence", "closing"]), ("banned", ["closing"])]
+)
+async def test_a_peer_hears_of_its_ban_after_the_round_that_shows_why(code: str, waited: list[str]) -> None:
+    async def dismiss(socket: ServerConnection) -> None:
+        await socket.send(encode_mesh(Closing(code=code, reason="Banned.")))
+
+    seen: list[str] = []
+
+    async def evidence() -> None:
+        await asyncio.sleep(0.1)
+        seen.append("evidence")
+
+    async with serve(dismiss, "127.0.0.1", 0, subprotocols=[Subprotocol(MESH_PROTOCOL)]) as server:
+        port = next(iter(server.sockets)).getsockname()[1]
+        upstream = Upstream(f"ws://127.0.0.1:{port}/")
+        upstream.before_ban = evidence
+        await upstream.run_once(lambda: None, lambda frame: seen.append(type(frame).__name__.lower()))
+    assert seen == waited
