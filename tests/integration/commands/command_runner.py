@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.programs.program_process import Preload, run
+from tests.support.timeouts import PATIENCE
 
 
-def minga(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    """`minga <words>` in a process of its own, at its end."""
-    return run(Preload.SERVER, "backend", *words)
+def minga(*words: str | Path, seconds: float = PATIENCE) -> subprocess.CompletedProcess[str]:
+    """`minga <words>` in a process of its own, at its end, which comes within `seconds`."""
+    return run(Preload.SERVER, "backend", *words, seconds=seconds)
 
 
 def facts(*words: str | Path) -> dict[str, Any]:

@@ -101,7 +101,8 @@ def test_photographs_leak_more_in_the_open_than_under_masks_and_noise() -> None:
         "2000",
         *options,
     )
-    in_the_open, *protected = json.loads(minga("cifar10", *words, "--json").stdout)["options"]
+    done = minga("cifar10", *words, "--json", seconds=LONG)
+    in_the_open, *protected = json.loads(done.stdout)["options"]
     assert in_the_open["labels"] == 1.0
     for option in protected:
         assert option["ssim"] <= 0.2

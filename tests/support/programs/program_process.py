@@ -26,10 +26,11 @@ def run(
     *arguments: str | Path,
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
+    seconds: float = PATIENCE,
 ) -> subprocess.CompletedProcess[str]:
     """Runs `python -m module *arguments` to its end; `environment` is added to the current one.
 
-    Raises subprocess.TimeoutExpired, after killing it, if it does not end.
+    Raises subprocess.TimeoutExpired, after killing it, if it does not end within `seconds`.
     """
     with TemporaryDirectory(prefix="minga-run-") as temporary:
         log, output = Path(temporary) / "errors", Path(temporary) / "output"
@@ -43,7 +44,7 @@ def run(
             folder=folder,
         )
         try:
-            code = process.wait(PATIENCE)
+            code = process.wait(seconds)
         finally:
             process.kill()
         return subprocess.CompletedProcess(process.args, code, output.read_text(), log.read_text())
