@@ -39,7 +39,7 @@ test: setup ## set everything up, check and test all that must hold; ARGS are py
 test-fast: setup ## pure floors, contracts and TypeScript, for every save (a minute or two)
 	@$(BIN)/python -m tests.support.ci.lanes fast
 
-test-long: setup ## what takes longer: trainings, full conformance, schedules, fuzzing, benchmarks (16 to 32 minutes)
+test-long: setup ## what takes longer: trainings, full conformance, schedules, fuzzing, benchmarks (up to 72 minutes)
 	@scripts/setup.sh arm64
 	@$(BIN)/python -m tests.support.ci.lanes long $(ARGS)
 
