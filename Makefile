@@ -36,7 +36,7 @@ wheel: build ## a wheel that holds the built web app and gallery
 test: setup ## set everything up, check and test all that must hold; ARGS are pytest's
 	@$(BIN)/python -m tests.support.ci.lanes short $(ARGS)
 
-test-fast: setup ## pure floors, contracts and TypeScript, for every save (a minute or two)
+test-fast: setup ## pure floors, contracts and TypeScript, for every save (two or three minutes)
 	@$(BIN)/python -m tests.support.ci.lanes fast
 
 test-long: setup ## what takes longer: trainings, full conformance, schedules, fuzzing, benchmarks (up to 72 minutes)

@@ -107,7 +107,7 @@ class MeshSession:
         local = LocalPeer(task=member.task, client=client_id(member.enter.token), key=member.key, ways=ways)
         self._links = LinkManager(local, self._upstream, self, trust_store, reach=member.reach)
         self._upstream.on_end = self._links.server_away
-        self._upstream.before_ban = self._evidence_made
+        self._upstream.before_ban = self._round_ended
         self._weights = WeightCache()
         self._weight_store = WeightStore(member.state / "mesh", address, member.task)
         self._contents = RoundContents()
@@ -240,9 +240,9 @@ class MeshSession:
         found = self._weights.find(sha256) or self._contents.find(sha256) or evidence
         return found or await self._shards.find(sha256)
 
-    async def _evidence_made(self) -> None:
+    async def _round_ended(self) -> None:
         if self._byzantine:
-            await self._byzantine.evidence_made()
+            await self._byzantine.round_ended()
 
     def _public_examples(self, sha256: str) -> int | None:
         """Returns how many examples a shard has that all members may be drawn for; None if it is none."""

@@ -136,10 +136,9 @@ class ByzantineMember:
         """Takes the server's return."""
         self._averager.server_reached()
 
-    async def evidence_made(self) -> None:
-        """Waits until the current round has ended, and its evidence is stored."""
+    async def round_ended(self) -> None:
+        """Waits until the current round has ended, for some seconds at most."""
         await self._averager.ended()
-        await self._bans.written()
 
     async def evidence_written(self) -> None:
         """Waits until the evidence of rounds that ended is stored."""

@@ -28,12 +28,12 @@ test("a server that never answers is not waited for without end", async () => {
   await expect(download(address, {}, PATIENCE)).rejects.toThrow(stalled);
 });
 
-test("nor is one that stops in the middle of a file", async () => {
+test("a server that stops in the middle of a file is not waited for without end", async () => {
   answer = (response) => response.write("half");
   await expect(download(address, {}, PATIENCE)).rejects.toThrow(stalled);
 });
 
-test("nor one that stops in the middle of a refusal", async () => {
+test("a server that stops in the middle of a refusal is not waited for without end", async () => {
   answer = (response) => response.writeHead(503).write("bus");
   await expect(download(address, {}, PATIENCE)).rejects.toThrow(stalled);
 });

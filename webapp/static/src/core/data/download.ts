@@ -1,4 +1,4 @@
-/** Downloads that fail if the server stops to send: without power it never ends its connections. */
+/** Downloads that fail if the server stops sending: one that lost power never ends its connections. */
 
 import { later } from "../user-messages";
 
